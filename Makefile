@@ -1,0 +1,53 @@
+# make demo   fit a small table, sample from it, show real and new rows side by side
+# make test   lint, types, layers and all tests
+# Both set up .venv first; nothing else is needed but Python 3.10 or newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
+# Steps of small models lose badly to thread contention: one thread a process, two processes.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-pandas2 lint format clean
+
+demo: $(VENV)/.core
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev lint
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(MAKE) --no-print-directory test-pandas2
+
+# The oldest pandas that is supported, put in front of the installed one.
+test-pandas2: $(VENV)/.pandas2
+	$(ONE_THREAD) PYTHONPATH=$(VENV)/pandas2 $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_pandas.py \
+		tests/test_schema.py tests/tokens tests/test_synthesizer.py tests/cli
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e ".[dev]"
+	touch $@ $(VENV)/.core
+
+$(VENV)/.pandas2: $(VENV)/.dev
+	rm -rf $(VENV)/pandas2
+	$(PIP) --no-deps --target $(VENV)/pandas2 pandas==2.2.3
+	touch $@
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,80 @@
+"""Fit a small table, sample from it, and show real and new rows side by side. Run by `make demo`.
+
+The table is scikit-learn's iris, written to CSV; the settings are the S preset made small enough for a minute on a CPU.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from sklearn.datasets import load_iris
+
+OUT = Path("out")
+TIGHT = {"box": None, "pad_edge": False, "padding": (0, 1, 0, 0), "title_justify": "left"}
+SMALL = [
+    "tree.tune=false", "tree.params.n_estimators=8", "tree.params.num_leaves=6", "tokens.quantiles=40",
+    "tokens.decode=draw", "model.width=64", "model.feed_forward=128", "model.heads=4", "model.layers=2",
+    "train.steps=1000", "train.batch_size=32", "train.validate_every=25", "train.learning_rate=0.002",
+    "sampling.temperature_category=1",
+]  # fmt: skip
+
+
+def main() -> None:
+    OUT.mkdir(exist_ok=True)
+    iris = load_iris(as_frame=True)
+    table = iris.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
+    table.assign(species=iris.target_names[iris.target]).to_csv(OUT / "iris.csv", index=False)
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    ttf("fit", OUT / "iris.csv", "--target", "species", "-o", OUT / "iris.tabtree", "--seed", 0, *settings)
+    ttf("inspect", OUT / "iris.tabtree")
+    ttf("sample", OUT / "iris.tabtree", "-n", 1000, "-o", OUT / "iris-new.csv", "--seed", 0)
+    compare(pd.read_csv(OUT / "iris.csv"), pd.read_csv(OUT / "iris-new.csv"))
+
+
+def ttf(*words: object) -> None:
+    """Show a command as a user would type it, then run it."""
+    shown = [str(word) for word in words]
+    brief = [w for i, w in enumerate(shown) if w != "--set" and shown[max(i - 1, 0)] != "--set"]
+    more = f"  (and {len(SMALL)} --set options, see examples/demo.py)" if len(brief) < len(shown) else ""
+    print(f"\n$ ttf {shlex.join(brief)}{more}", flush=True)
+    # Steps this small are slower on two threads than on one.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-m", "tabtreeformer", *shown], check=True, env=environment)
+
+
+def compare(real: pd.DataFrame, new: pd.DataFrame) -> None:
+    """Rows and statistics of both tables, side by side."""
+    console = Console(highlight=False)
+    numbers = list(real.select_dtypes("number").columns)
+    rows = Table(*(f"{side}\n{c}" for side in ("real", "new") for c in real.columns), title="rows", **TIGHT)
+    for left, right in zip(
+        real.sample(5, random_state=0).itertuples(index=False), new.head().itertuples(index=False), strict=True
+    ):
+        rows.add_row(*(str(value) for value in (*left, *right)))
+
+    statistics = Table("", "rows", *numbers, title="statistics, real | new", **TIGHT)
+    for name in ("mean", "std", "min", "max"):
+        cells = (f"{real[c].agg(name):.2f} | {new[c].agg(name):.2f}" for c in numbers)
+        statistics.add_row(name, f"{len(real)} | {len(new)}", *cells)
+    for species in sorted(real["species"].unique()):
+        parts = [frame[frame["species"] == species] for frame in (real, new)]
+        cells = (" | ".join(f"{part[c].mean():.2f}" for part in parts) for c in numbers)  # the means of a species
+        statistics.add_row(species, " | ".join(str(len(part)) for part in parts), *cells)
+    console.print("", rows, "", statistics, "")
+
+    copies = len(new.merge(real.drop_duplicates(), how="inner"))
+    console.print(
+        f"{copies} of {len(new)} new rows equal a real one; in tenths of a centimetre iris has few possible rows."
+    )
+    console.print(f"The new rows are in {OUT / 'iris-new.csv'}, the model is {OUT / 'iris.tabtree'}.")
+
+
+if __name__ == "__main__":
+    main()

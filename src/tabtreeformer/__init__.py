@@ -1,0 +1,58 @@
+"""tabtreeformer: learn a table, write new rows that look, behave and type exactly like it.
+
+Names are imported when first used, so that `import tabtreeformer` and `ttf --help` do not wait for PyTorch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .config import PRESETS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+    from .errors import (
+        ArchiveError,
+        ConfigError,
+        MissingExtraError,
+        NotFittedError,
+        OutputError,
+        SchemaError,
+        TabTreeFormerError,
+    )
+    from .schema import Schema
+    from .synthesizer import TabTreeFormer
+
+__all__ = [
+    "PRESETS",
+    "ArchiveError",
+    "Config",
+    "ConfigError",
+    "MissingExtraError",
+    "ModelConfig",
+    "NotFittedError",
+    "OutputError",
+    "SampleConfig",
+    "Schema",
+    "SchemaError",
+    "TabTreeFormer",
+    "TabTreeFormerError",
+    "TokenConfig",
+    "TrainConfig",
+    "TreeConfig",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for home in ("errors", "config", "schema", "synthesizer"):
+            module = importlib.import_module(f".{home}", __name__)
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

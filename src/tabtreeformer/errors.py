@@ -1,0 +1,55 @@
+"""Every error that this package raises on purpose.
+
+    TabTreeFormerError
+    ├── ConfigError         a setting that cannot be (also a ValueError)
+    ├── SchemaError         a table that cannot be used, or does not match the fitted one (also a ValueError)
+    ├── NotFittedError      sample or save before fit (also a ValueError and an AttributeError, as in scikit-learn)
+    ├── ArchiveError        a model file that is damaged, foreign or newer than this version
+    ├── OutputError         a file that cannot be written
+    └── MissingExtraError   an optional package that is not installed (also an ImportError)
+
+A message names the thing, the value and the way out, on one line.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+class TabTreeFormerError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigError(TabTreeFormerError, ValueError):
+    """A setting that cannot be."""
+
+
+class SchemaError(TabTreeFormerError, ValueError):
+    """A table that cannot be used, or one that does not match the fitted one."""
+
+
+class NotFittedError(TabTreeFormerError, ValueError, AttributeError):
+    """The model has to be fitted first."""
+
+
+class ArchiveError(TabTreeFormerError):
+    """A model file that cannot be read."""
+
+
+class OutputError(TabTreeFormerError):
+    """A file that cannot be written."""
+
+
+class MissingExtraError(TabTreeFormerError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+def import_extra(module: str, extra: str) -> ModuleType:
+    """Import an optional package, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{module.split('.')[0]} is not installed; install it with: pip install 'tabtreeformer[{extra}]'"
+        ) from error

@@ -1,0 +1,115 @@
+"""Everything that fitting leaves behind, and how it becomes the members of a model file and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import safetensors
+import safetensors.numpy
+import safetensors.torch
+import torch
+
+from . import trees
+from .archive import dump_json
+from .config import Config
+from .errors import ArchiveError, TabTreeFormerError
+from .generation import PromptBank
+from .model import RowModel
+from .schema import Schema
+from .tokens import TableCodec, TokenLayout
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model; a file holds all of it and nothing else."""
+
+    config: Config
+    schema: Schema
+    codec: TableCodec
+    layout: TokenLayout
+    tree_target: str | int | None
+    """The column that the trees predict; None where there are no trees."""
+    tree_encoder: trees.FeatureEncoder | None
+    tree_text: str
+    models: tuple[RowModel, RowModel]
+    prompts: tuple[PromptBank, PromptBank]
+    record: dict[str, Any]
+    """Rows, seed, versions and the course of training."""
+
+    @cached_property
+    def leaf_model(self) -> trees.LeafModel:
+        """The tree model, read from its text when first asked for."""
+        return trees.load_leaf_model(self.config.tree.model if self.tree_encoder else "none", self.tree_text)
+
+    @property
+    def ids_per_column(self) -> list[list[int]]:
+        """Sizes of each column's slots."""
+        sizes: list[list[int]] = [[] for _ in self.schema.columns]
+        for slot in self.layout.value_slots:
+            sizes[slot.column].append(slot.size)
+        return sizes
+
+    def to_members(self) -> dict[str, bytes]:
+        """The model as named pieces of JSON, text and safetensors."""
+        tree = {
+            "target": self.tree_target,
+            "encoder": None if self.tree_encoder is None else self.tree_encoder.to_json(),
+            "n_leaves": [slot.size for slot in self.layout.slots[: self.layout.n_trees]],
+        }
+        members = {
+            "config.json": dump_json(self.config.to_json()),
+            "schema.json": dump_json(self.schema.to_json()),
+            "codec.json": dump_json(self.codec.to_json()),
+            "record.json": dump_json(self.record),
+            "tree.json": dump_json(tree),
+            "tree.txt": self.tree_text.encode(),
+            "prompts.safetensors": safetensors.numpy.save(
+                {f"network_{j}": bank.leaf_ids for j, bank in enumerate(self.prompts, start=1)}
+            ),
+        }
+        for j, model in enumerate(self.models, start=1):
+            weights = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
+            members[f"weights_{j}.safetensors"] = safetensors.torch.save(weights)
+        return members
+
+    @classmethod
+    def from_members(cls, members: Mapping[str, bytes], path: str, device: torch.device) -> Fitted:
+        """Inverse of `to_members`; pieces that do not fit together are an error."""
+        try:
+            return cls._from_members(members, device)
+        except ArchiveError:
+            raise
+        except TabTreeFormerError as error:
+            raise ArchiveError(f"{path} cannot be used: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, safetensors.SafetensorError) as error:
+            raise ArchiveError(f"{path} is damaged: its parts do not fit together ({error})") from error
+
+    @classmethod
+    def _from_members(cls, members: Mapping[str, bytes], device: torch.device) -> Fitted:
+        config = Config.from_json(json.loads(members["config.json"]))
+        schema = Schema.from_json(json.loads(members["schema.json"]))
+        codec = TableCodec.from_json(json.loads(members["codec.json"]), schema)
+        tree = json.loads(members["tree.json"])
+        layout = TokenLayout.build(tree["n_leaves"], codec.slots)
+        prompts = safetensors.numpy.load(members["prompts.safetensors"])
+        models = []
+        for j in (1, 2):
+            model = RowModel(layout, config.model)
+            model.load_state_dict(safetensors.torch.load(members[f"weights_{j}.safetensors"]))
+            models.append(model.to(device).eval())
+        return cls(
+            config=config,
+            schema=schema,
+            codec=codec,
+            layout=layout,
+            tree_target=tree["target"],
+            tree_encoder=None if tree["encoder"] is None else trees.FeatureEncoder.from_json(tree["encoder"]),
+            tree_text=members["tree.txt"].decode(),
+            models=(models[0], models[1]),
+            prompts=(PromptBank(prompts["network_1"]), PromptBank(prompts["network_2"])),
+            record=json.loads(members["record.json"]),
+        )

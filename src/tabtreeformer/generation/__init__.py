@@ -1,0 +1,6 @@
+"""From prompts to value ids."""
+
+from .prompts import PromptBank
+from .sampler import Sampler
+
+__all__ = ["PromptBank", "Sampler"]

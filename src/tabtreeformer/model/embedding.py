@@ -1,0 +1,32 @@
+"""The ordered start of the quantile tokens' embeddings (paper, equations `bin-scale`, `bin-offset`, `bin-emb`).
+
+Dimension d is a sigmoid over the quantile ids with its own slope and shift: scale s has 2s dimensions, whose shifts
+are spread evenly over [-2s, 2s]. Every dimension grows with the id, so distances between embeddings keep the order.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def scale_factors(width: int) -> Tensor:
+    """S_d = floor((1 + sqrt(1 + 4d)) / 2), shape (d,)."""
+    d = torch.arange(width, dtype=torch.float64)
+    return torch.floor((1 + torch.sqrt(1 + 4 * d)) / 2)
+
+
+def offsets(width: int) -> Tensor:
+    """O_d = (-4 S_d³ + (4d + 2) S_d) / (2 S_d - 1), shape (d,)."""
+    d, s = torch.arange(width, dtype=torch.float64), scale_factors(width)
+    return (-4 * s**3 + (4 * d + 2) * s) / (2 * s - 1)
+
+
+def quantile_embedding(n_quantiles: int, width: int) -> Tensor:
+    """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d).
+
+    NOTE[PAPER]: the paper divides by the configured Q; we divide by the number of quantile tokens that exist, because
+    a table of few distinct values would otherwise use only the start of the curve, with embeddings nearly equal.
+    """
+    place = torch.arange(n_quantiles, dtype=torch.float64) / n_quantiles - 0.5  # (Q,)
+    return torch.sigmoid(4 * scale_factors(width) * place[:, None] + offsets(width)).float()  # (Q, d)

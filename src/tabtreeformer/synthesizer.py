@@ -1,0 +1,277 @@
+"""TabTreeFormer: fit a table, sample rows, save and load. It calls on the rooms below and computes nothing itself."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from . import trees
+from ._version import __version__
+from .archive import read_archive, write_archive
+from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig, configure
+from .errors import ConfigError, NotFittedError
+from .files import check_writable
+from .fitted import Fitted
+from .generation import PromptBank, Sampler
+from .progress import Console, Progress, Silent, stage
+from .schema import Schema
+from .tokens import TableCodec, TokenLayout
+from .training import Trained, draw_masks, torch_generator, train_networks
+
+Seed = int | np.random.Generator | None
+
+
+class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
+    """Learns a table and writes new rows like it.
+
+    Parameters
+    ----------
+    preset
+        `S`, `L` or `NM`: the paper's small and large model, and the large one without masks (best utility, no privacy).
+    target
+        Column that the trees predict, usually the one that users of the rows will predict; by default one is drawn.
+    tree
+        `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, as {"trials": 10}.
+    tokens, model, train, sampling
+        Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
+    device
+        `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
+    random_state
+        A whole number makes fit and sample repeatable.
+    verbose
+        Show progress on stderr.
+
+    Examples
+    --------
+    >>> model = TabTreeFormer("S", target="income", random_state=0).fit(df)  # doctest: +SKIP
+    >>> rows = model.sample(1000)  # doctest: +SKIP
+    >>> model.save("model.tabtree")  # doctest: +SKIP
+    >>> rows = TabTreeFormer.load("model.tabtree").sample(1000)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        preset: str = "S",
+        target: str | int | None = None,
+        tree: str | Mapping[str, Any] | TreeConfig = "lightgbm",
+        *,
+        tokens: Mapping[str, Any] | TokenConfig | None = None,
+        model: Mapping[str, Any] | ModelConfig | None = None,
+        train: Mapping[str, Any] | TrainConfig | None = None,
+        sampling: Mapping[str, Any] | SampleConfig | None = None,
+        device: str = "auto",
+        random_state: Seed = None,
+        verbose: bool = True,
+    ) -> None:
+        self.preset = preset
+        self.target = target
+        self.tree = tree
+        self.tokens = tokens
+        self.model = model
+        self.train = train
+        self.sampling = sampling
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, df: pd.DataFrame, schema: Schema | None = None) -> TabTreeFormer:
+        """Learn the table; `schema` says what its columns are, and is inferred where it is not given."""
+        config, device = self._config(), choose_device(self.device)
+        seed = seed_sequence(self.random_state)
+        target_seed, tree_seed, train_seed, prompt_seed, sample_seed = seed.spawn(5)
+        progress, started = self._progress(), time.perf_counter()
+
+        schema = schema or Schema.infer(df, self.target)
+        frame = schema.validate(df)
+        if self.target is not None:
+            schema.column(self.target)  # says which columns there are when this is none of them
+        codec = TableCodec.learn(frame, schema, config.tokens)
+
+        tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
+        encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
+        leaf_model, leaf_ids = _fit_trees(config.tree, encoder, frame, tree_seed, progress)
+        tree_seconds = time.perf_counter() - started
+
+        layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
+        tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
+        trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress)
+        self.fitted_ = Fitted(
+            config=config,
+            schema=schema,
+            codec=codec,
+            layout=layout,
+            tree_target=tree_target,
+            tree_encoder=encoder,
+            tree_text=leaf_model.to_text(),
+            models=trained.models,
+            prompts=_mask_prompts(leaf_ids, trained, layout, config.train, prompt_seed),
+            record={
+                "rows": len(frame),
+                "preset": self.preset,
+                "target": self.target,
+                "seed": str(seed.entropy),
+                "tree_seconds": round(tree_seconds, 3),
+                "fit_seconds": round(time.perf_counter() - started, 3),
+                "training": [history.to_json() for history in trained.histories],
+                "versions": _versions(),
+            },
+        )
+        self._sample_seed = sample_seed if self.random_state is not None else np.random.SeedSequence()
+        return self
+
+    def sample(self, n: int, random_state: Seed = None) -> pd.DataFrame:
+        """Write exactly n new rows with the columns, order and dtypes of the fitted table.
+
+        With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
+        a script that fits and samples with a seed is repeatable and two calls still differ.
+        """
+        fitted = self._check_fitted()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise ConfigError(f"n must be a whole number of rows, got {n!r}")
+        if n < 1:
+            raise ConfigError(f"n must be at least 1, got {n}")
+        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        prompt_seed, decode_seed, order_seed, *draw_seeds = seed.spawn(5)
+        prompt_rng = np.random.default_rng(prompt_seed)
+        shares = (n // 2, n - n // 2)
+        with stage(self._progress(), "sample", int(n)) as advance:
+            parts = []
+            for network, bank, rows, draw_seed in zip(fitted.models, fitted.prompts, shares, draw_seeds, strict=True):
+                generator = torch_generator(draw_seed, next(network.parameters()).device)
+                sampler = Sampler(network, fitted.config.sampling)
+                parts.append(sampler.draw(bank.draw(rows, prompt_rng), generator, advance))
+        ids = np.concatenate(parts)[np.random.default_rng(order_seed).permutation(n)]
+        return fitted.codec.decode(ids, np.random.default_rng(decode_seed))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file (`.tabtree`), whole or not at all."""
+        fitted = self._check_fitted()
+        check_writable(path)
+        write_archive(path, fitted.to_members())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:
+        """Read a model file; nothing in it is executed."""
+        fitted = Fitted.from_members(read_archive(path), os.fspath(path), choose_device(device))
+        record, config = fitted.record, fitted.config
+        sections = {name: getattr(config, name) for name in SECTIONS}
+        model = cls(record["preset"], record["target"], **sections, device=device, verbose=verbose)
+        model.fitted_ = fitted
+        model._sample_seed = np.random.SeedSequence()
+        return model
+
+    def summary(self) -> dict[str, Any]:
+        """What the model is, as plain data: columns, sizes, settings and the course of training."""
+        fitted = self._check_fitted()
+        layout = fitted.layout
+        return {
+            "columns": [
+                {**c.to_json(), "ids": s} for c, s in zip(fitted.schema.columns, fitted.ids_per_column, strict=True)
+            ],
+            "tree_target": fitted.tree_target,
+            "tree_model": fitted.config.tree.model if fitted.tree_encoder else "none",
+            "trees": layout.n_trees,
+            "vocabulary": layout.n_vocab,
+            "length": layout.length,
+            "parameters": fitted.models[0].n_parameters,
+            "networks": len(fitted.models),
+            "config": fitted.config.to_json(),
+            **fitted.record,
+        }
+
+    def _config(self) -> Config:
+        tree = {"model": self.tree} if isinstance(self.tree, str) else self.tree
+        sections = {
+            "tree": tree,
+            "tokens": self.tokens,
+            "model": self.model,
+            "train": self.train,
+            "sampling": self.sampling,
+        }
+        return configure(self.preset, {name: value for name, value in sections.items() if value is not None})
+
+    def _progress(self) -> Progress:
+        return Console() if self.verbose else Silent()
+
+    def _check_fitted(self) -> Fitted:
+        fitted: Fitted | None = getattr(self, "fitted_", None)
+        if fitted is None:
+            raise NotFittedError("this TabTreeFormer is not fitted; call fit(df) first, or TabTreeFormer.load(path)")
+        return fitted
+
+
+def _fit_trees(
+    config: TreeConfig,
+    encoder: trees.FeatureEncoder | None,
+    frame: pd.DataFrame,
+    seed: np.random.SeedSequence,
+    progress: Progress,
+) -> tuple[trees.LeafModel, NDArray[np.int64]]:
+    """Fit the trees and find each row's leaves (N, T); no trees where there is nothing to predict."""
+    if encoder is None:
+        leaf_model = trees.load_leaf_model("none", "")
+        return leaf_model, np.empty((len(frame), 0), dtype=np.int64)
+    features = encoder.features(frame)
+    number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
+    leaf_model = trees.fit_leaf_model(config, features, encoder.target(frame), number, progress)
+    return leaf_model, leaf_model.leaves(features)
+
+
+def _mask_prompts(
+    leaf_ids: NDArray[np.int64],
+    trained: Trained,
+    layout: TokenLayout,
+    config: TrainConfig,
+    seed: np.random.SeedSequence,
+) -> tuple[PromptBank, PromptBank]:
+    """Keep the leaves of each half as masked prompts for the network that was trained on it."""
+    rng = np.random.default_rng(seed)
+    banks = []
+    for half in trained.halves:
+        hidden = draw_masks(len(half), layout, config, rng)[:, 1 : 1 + layout.n_trees]
+        banks.append(PromptBank.build(leaf_ids[half], hidden, rng))
+    return banks[0], banks[1]
+
+
+def choose_device(name: str) -> torch.device:
+    """The device that a name means here, or an error that says which there are."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ConfigError(f"device {name!r} cannot be used here; try 'auto' or 'cpu'") from error
+    return device
+
+
+def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
+    """A seed from what scikit-learn users pass as random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ConfigError(
+            f"random_state must be a whole number from 0, a numpy Generator or None, got {random_state!r}"
+        )
+    return np.random.SeedSequence(int(random_state))
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "tabtreeformer": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "pandas": pd.__version__,
+    }

@@ -1,0 +1,147 @@
+"""The one object that tokenizer, model, loss, masking, sampling and decoding all read.
+
+A row is the sequence BOS, T leaf tokens, D value tokens, EOS. Inside a slot an id counts from 0 ("local id"); in the
+sequence it is a token: the local id plus the offset of its kind. All slots of a kind share one range of tokens:
+
+    special | leaf | category | bin | quantile        V = 3 + n_l + n_c + n_b + n_q
+
+so that the quantile tokens are the tail of the vocabulary. Nobody else does offset arithmetic.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BOS, EOS, MASK = 0, 1, 2
+N_SPECIAL = 3
+
+
+class Kind(enum.IntEnum):
+    """Kinds of slots, in the order of their tokens."""
+
+    LEAF = 0
+    CATEGORY = 1
+    BIN = 2
+    QUANTILE = 3
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One position of the row between BOS and EOS."""
+
+    kind: Kind
+    column: int
+    """Index of the table column, or of the tree for a leaf."""
+    size: int
+    """Local ids 0 … size-1 are allowed here."""
+
+
+@dataclass(frozen=True)
+class TokenLayout:
+    """The slots of a row in order (leaves first) and what follows from them."""
+
+    slots: tuple[Slot, ...]
+
+    @classmethod
+    def build(cls, n_leaves: Sequence[int], value_slots: Iterable[Slot]) -> TokenLayout:
+        """Put one leaf slot a tree before the slots of the columns."""
+        leaves = tuple(Slot(Kind.LEAF, tree, size) for tree, size in enumerate(n_leaves))
+        return cls(leaves + tuple(value_slots))
+
+    @property
+    def n_trees(self) -> int:
+        """The paper's T."""
+        return sum(slot.kind == Kind.LEAF for slot in self.slots)
+
+    @property
+    def n_values(self) -> int:
+        """Value slots, D: one a category column, two or more a numeric one."""
+        return len(self.slots) - self.n_trees
+
+    @property
+    def value_slots(self) -> tuple[Slot, ...]:
+        """Slots after the leaves."""
+        return self.slots[self.n_trees :]
+
+    @property
+    def length(self) -> int:
+        """Tokens a row with BOS and EOS: L = 2 + T + m_d + 2 m_c for one level of quantiles."""
+        return 2 + len(self.slots)
+
+    def n_tokens(self, kind: Kind) -> int:
+        """How many tokens a kind has: the largest of its slots, since all share them."""
+        return max((slot.size for slot in self.slots if slot.kind == kind), default=0)
+
+    def offset(self, kind: Kind) -> int:
+        """First token of a kind."""
+        return N_SPECIAL + sum(self.n_tokens(k) for k in Kind if k < kind)
+
+    @property
+    def n_vocab(self) -> int:
+        """V = 3 + n_l + n_c + n_b + n_q."""
+        return N_SPECIAL + sum(self.n_tokens(k) for k in Kind)
+
+    @property
+    def quantile_tokens(self) -> range:
+        """The paper's [Q_s, Q_e)."""
+        return range(self.offset(Kind.QUANTILE), self.n_vocab)
+
+    def allowed(self, slot: int) -> range:
+        """Tokens that slot number `slot` may hold."""
+        start = self.offset(self.slots[slot].kind)
+        return range(start, start + self.slots[slot].size)
+
+    @cached_property
+    def allowed_mask(self) -> NDArray[np.bool_]:
+        """(L, V): which tokens each position of the sequence may hold."""
+        mask = np.zeros((self.length, self.n_vocab), dtype=bool)
+        mask[0, BOS] = mask[-1, EOS] = True
+        for slot in range(len(self.slots)):
+            tokens = self.allowed(slot)
+            mask[1 + slot, tokens.start : tokens.stop] = True
+        return mask
+
+    @cached_property
+    def numeric_groups(self) -> NDArray[np.int64]:
+        """(m_c, 1 + levels): positions in the sequence of each numeric column's bin and quantiles, coarse to fine."""
+        groups: dict[int, list[int]] = {}
+        for position, slot in enumerate(self.slots, start=1):
+            if slot.kind in (Kind.BIN, Kind.QUANTILE):
+                groups.setdefault(slot.column, []).append(position)
+        return np.array(list(groups.values()), dtype=np.int64)
+
+    @cached_property
+    def quantile_positions(self) -> NDArray[np.int64]:
+        """Positions in the sequence that hold a quantile token."""
+        return np.array([1 + i for i, slot in enumerate(self.slots) if slot.kind == Kind.QUANTILE], dtype=np.int64)
+
+    @cached_property
+    def _slot_offsets(self) -> NDArray[np.int64]:
+        return np.array([self.offset(slot.kind) for slot in self.slots], dtype=np.int64)
+
+    def to_tokens(self, leaf_ids: NDArray[Any], value_ids: NDArray[Any]) -> NDArray[np.int64]:
+        """Local ids (N, T) and (N, D) → token sequences (N, L); a leaf id of -1 is masked."""
+        tokens = np.empty((len(value_ids), self.length), dtype=np.int64)
+        tokens[:, 0], tokens[:, -1] = BOS, EOS
+        tokens[:, 1 : 1 + self.n_trees] = self.prompt_tokens(leaf_ids)[:, 1:]
+        tokens[:, 1 + self.n_trees : -1] = value_ids + self._slot_offsets[self.n_trees :]
+        return tokens
+
+    def prompt_tokens(self, leaf_ids: NDArray[Any]) -> NDArray[np.int64]:
+        """Leaf ids (N, T), -1 where masked → the start of a sequence (N, 1 + T)."""
+        tokens = np.full((len(leaf_ids), 1 + self.n_trees), BOS, dtype=np.int64)
+        leaf_tokens = leaf_ids.astype(np.int64) + self._slot_offsets[: self.n_trees]
+        tokens[:, 1:] = np.where(leaf_ids < 0, MASK, leaf_tokens)
+        return tokens
+
+    def value_ids(self, tokens: NDArray[Any]) -> NDArray[np.int64]:
+        """Token sequences (N, L) → local value ids (N, D)."""
+        ids: NDArray[np.int64] = tokens[:, 1 + self.n_trees : -1] - self._slot_offsets[self.n_trees :]
+        return ids

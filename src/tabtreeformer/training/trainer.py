@@ -1,0 +1,240 @@
+"""Training as in the paper's algorithm: shared steps on all rows, then one network a half, validated on the other.
+
+Shapes: `N` rows, `B` rows a batch, `L` positions, `V` ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..config import ModelConfig, TrainConfig
+from ..errors import TabTreeFormerError
+from ..model import RowLoss, RowModel
+from ..progress import Progress, stage
+from ..tokens import MASK, TokenLayout
+from .masking import draw_masks
+from .split import split_halves
+from .stopping import EarlyStopping
+
+
+@dataclass
+class History:
+    """What happened in one run of steps."""
+
+    name: str
+    steps: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    batch_size: int = 0
+    best_step: int | None = None
+    """Step whose weights were kept; None where the last ones were."""
+    validations: list[tuple[int, float, float]] = field(default_factory=list)
+    """Step, mean training loss since the last validation, validation loss."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.__dict__, "validations": [list(v) for v in self.validations]}
+
+
+@dataclass
+class Trained:
+    """Two networks, the rows each was trained on, and the record."""
+
+    models: tuple[RowModel, RowModel]
+    halves: tuple[NDArray[np.int64], NDArray[np.int64]]
+    histories: list[History]
+
+
+def shared_steps(n_rows: int, config: TrainConfig) -> int:
+    """s0: the steps of `shared_passes` passes over the rows, at most `shared_share` of all steps."""
+    return min(config.shared_passes * math.ceil(n_rows / config.batch_size), int(config.steps * config.shared_share))
+
+
+def train_networks(
+    layout: TokenLayout,
+    tokens: NDArray[np.int64],
+    model_config: ModelConfig,
+    config: TrainConfig,
+    seed: np.random.SeedSequence,
+    device: torch.device,
+    progress: Progress,
+) -> Trained:
+    """Train both networks on unmasked token rows (N, L)."""
+    start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
+    rows = torch.from_numpy(tokens).to(device)
+    model = RowModel(layout, model_config, torch_generator(start_seed)).to(device)
+    loss = RowLoss(layout, config).to(device)
+    shared = shared_steps(len(rows), config)
+
+    histories = []
+    if shared:
+        run = _Run(model, loss, config, device, shared_seed, History("shared start"))
+        run.train(rows, shared, None, progress)
+        histories.append(run.history)
+
+    halves = split_halves(len(rows), np.random.default_rng(split_seed))
+    models = (model, copy.deepcopy(model))
+    for j, (network, half_seed) in enumerate(zip(models, half_seeds, strict=True)):
+        run = _Run(network, loss, config, device, half_seed, History(f"network {j + 1}"))
+        # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
+        run.train(rows[halves[j]], config.steps - shared, rows[halves[1 - j]], progress)
+        histories.append(run.history)
+    return Trained(models, halves, histories)
+
+
+class _Run:
+    """One network, one optimiser, one schedule."""
+
+    def __init__(
+        self,
+        model: RowModel,
+        loss: RowLoss,
+        config: TrainConfig,
+        device: torch.device,
+        seed: np.random.SeedSequence,
+        history: History,
+    ) -> None:
+        self.model, self.loss, self.config, self.device, self.history = model, loss, config, device, history
+        batch_seed, mask_seed, validation_seed, dropout_seed = seed.spawn(4)
+        self.batch_rng, self.mask_rng = np.random.default_rng(batch_seed), np.random.default_rng(mask_seed)
+        self.validation_rng = np.random.default_rng(validation_seed)
+        self.dropout_seed = int(dropout_seed.generate_state(1, np.uint64)[0] >> 1)
+        self.precision = _precision(config.precision, device)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision is torch.float16)
+        self.optimizer = torch.optim.AdamW(
+            [p for p in model.parameters() if p.requires_grad],
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
+        )
+        self.batch_size = config.batch_size
+
+    def train(self, rows: Tensor, steps: int, validation: Tensor | None, progress: Progress) -> None:
+        """Take up to `steps` steps; stop early and keep the best weights as the config says."""
+        stopping, best = EarlyStopping(self.config.patience), None
+        hidden = None if validation is None else self._masked(validation, self.validation_rng)
+        batches = self._batches(len(rows))
+        losses: list[float] = []
+        started = time.perf_counter()
+        with stage(progress, self.history.name, steps) as advance, _private_rng(self.dropout_seed, self.device):
+            for step in range(1, steps + 1):
+                batch = rows[torch.from_numpy(next(batches)).to(rows.device)]
+                for group in self.optimizer.param_groups:
+                    group["lr"] = self.config.learning_rate * (1 - (step - 1) / steps)
+                losses.append(self._fitting_step(batch, progress))
+                self.history.steps, self.history.rows = step, self.history.rows + len(batch)
+                self.history.seconds = time.perf_counter() - started
+                advance(loss=f"{losses[-1]:.3f}", **{"rows/s": f"{self.history.rows / self.history.seconds:,.0f}"})
+                if validation is None or not (step % self.config.validate_every == 0 or step == steps):
+                    continue
+                assert hidden is not None
+                train_loss, losses = float(np.mean(losses)), []
+                valid_loss = self._validate(hidden, validation)
+                self.history.validations.append((step, train_loss, valid_loss))
+                advance(0, valid=f"{valid_loss:.3f}")
+                if stopping.improved(valid_loss) and self.config.restore_best:
+                    best, self.history.best_step = copy.deepcopy(self.model.state_dict()), step
+                if stopping.stop:
+                    break
+        if best is not None:
+            self.model.load_state_dict(best)
+        self.history.batch_size = self.batch_size
+
+    def _step(self, batch: Tensor) -> float:
+        """One update; returns the batch's loss."""
+        self.model.train()
+        with self._autocast():
+            loss = self.loss(self.model(self._masked(batch, self.mask_rng)[:, :-1]), batch)
+        value = float(loss.item())
+        if not math.isfinite(value):
+            raise TabTreeFormerError(
+                f"{self.history.name}: the loss became {value}; lower train.learning_rate and fit again"
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return value
+
+    @torch.inference_mode()
+    def _validate(self, hidden: Tensor, rows: Tensor) -> float:
+        """Mean loss over all rows, always under the same masks."""
+        self.model.eval()
+        total = 0.0
+        for start in range(0, len(rows), self.batch_size):
+            part = slice(start, start + self.batch_size)
+            with self._autocast():
+                total += self.loss(self.model(hidden[part, :-1]), rows[part]).item() * len(rows[part])
+        return total / len(rows)
+
+    def _masked(self, rows: Tensor, rng: np.random.Generator) -> Tensor:
+        """Replace a random part of the tokens by MASK; targets stay whole."""
+        masks = draw_masks(len(rows), self.model.layout, self.config, rng)
+        return rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
+
+    def _batches(self, n_rows: int) -> Iterator[NDArray[np.int64]]:
+        """Row numbers of batch after batch, each pass in a new order, its last batch shorter."""
+        while True:
+            order = self.batch_rng.permutation(n_rows)
+            while len(order):
+                yield order[: self.batch_size]
+                order = order[self.batch_size :]
+
+    def _fitting_step(self, batch: Tensor, progress: Progress) -> float:
+        """One update with as many of the rows as the device has memory for."""
+        while True:
+            try:
+                return self._step(batch)
+            except torch.OutOfMemoryError:
+                pass  # the tensors of the failed step are freed only after this block
+            self._halve_batch(progress)
+            batch = batch[: self.batch_size]
+
+    def _halve_batch(self, progress: Progress) -> None:
+        """Go on with half the rows a step, as the paper does."""
+        if self.batch_size == 1:
+            raise TabTreeFormerError(
+                "the device has no memory for a single row; choose a smaller model (model.width, model.layers), "
+                "fewer trees (tree.params.n_estimators) or device='cpu'"
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        self.batch_size //= 2
+        progress.note(f"{self.history.name}: out of memory, going on with batches of {self.batch_size}")
+
+    def _autocast(self) -> contextlib.AbstractContextManager[Any]:
+        if self.precision is torch.float32:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=self.precision)
+
+
+def torch_generator(seed: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:
+    """A torch generator from a numpy seed."""
+    return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
+
+
+@contextlib.contextmanager
+def _private_rng(seed: int, device: torch.device) -> Iterator[None]:
+    """Dropout draws from torch's global state: seed a copy of it and leave the user's as it was."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+def _precision(name: str, device: torch.device) -> torch.dtype:
+    if name == "auto":
+        return torch.float16 if device.type == "cuda" else torch.float32
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[name]

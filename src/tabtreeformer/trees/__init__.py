@@ -1,0 +1,61 @@
+"""Trees that predict one column from the others; the leaves that a row falls into prompt the transformer.
+
+The libraries are imported when a model is asked for, not with this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ..config import TreeConfig
+from ..errors import ArchiveError
+from ..progress import Progress, Silent
+from .base import LeafModel
+from .features import FeatureEncoder, Features, Target, choose_target
+from .spaces import SPACES, canonical, defaults
+
+__all__ = [
+    "FeatureEncoder",
+    "Features",
+    "LeafModel",
+    "Target",
+    "choose_target",
+    "fit_leaf_model",
+    "load_leaf_model",
+]
+
+_CLASSES = {
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "catboost": "CatBoost",
+    "decision_tree": "DecisionTree",
+    "none": "NoTrees",
+}
+"""Module of this package → its model; the names of `config.TREE_MODELS`."""
+
+
+def fit_leaf_model(
+    config: TreeConfig, features: Features, target: Target, seed: int, progress: Progress | None = None
+) -> LeafModel:
+    """Search the parameters if the config says so, then grow the trees on all rows."""
+    model_class, space = _model_class(config.model), SPACES[config.model]
+    seed %= 2**31  # the libraries count seeds in 32 bits, with a sign
+    params = canonical(config.params, space)
+    if config.tune and space:
+        from .tuning import tune
+
+        params = tune(model_class, space, features, target, config, seed, progress or Silent())
+    return model_class(defaults(space) | params, seed).fit(features, target)
+
+
+def load_leaf_model(name: str, text: str) -> LeafModel:
+    """Read a model of that name back from its `to_text`."""
+    if name not in _CLASSES:
+        raise ArchiveError(f"there is no tree model {name!r} in this version; known: {', '.join(_CLASSES)}")
+    return _model_class(name).from_text(text)
+
+
+def _model_class(name: str) -> type[LeafModel]:
+    module = importlib.import_module(f".{name}", __package__)
+    model_class: type[LeafModel] = getattr(module, _CLASSES[name])
+    return model_class

@@ -1,0 +1,115 @@
+"""Search for the parameters of a tree model with Optuna, by cross-validation (paper, appendix on the tree model)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import optuna
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, mean_squared_error
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from ..config import TreeConfig
+from ..progress import Progress, stage
+from .base import LeafModel
+from .features import Features, Target
+from .spaces import Parameter, Space, canonical
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows to fit on, rows to score on."""
+
+
+def tune(
+    model_class: type[LeafModel],
+    space: Space,
+    features: Features,
+    target: Target,
+    config: TreeConfig,
+    seed: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Return the parameters that predict best, those of `config.params` among them as they are.
+
+    Only those where there is nothing to search, or too few rows to tell one from another.
+    """
+    fixed = canonical(config.params, space)
+    free = {name: parameter for name, parameter in space.items() if name not in fixed}
+    if not free or features.n_rows < 2 * config.folds:
+        return fixed
+    folds = split(target, config.folds, seed)
+
+    def objective(trial: optuna.Trial) -> float:
+        params = fixed | {name: _suggest(trial, name, parameter) for name, parameter in free.items()}
+        return cross_validate(lambda: model_class(params, seed), features, target, folds)
+
+    return fixed | _search(objective, config, seed, progress, "MSE" if target.n_classes is None else "F1")
+
+
+def _search(
+    objective: Callable[[optuna.Trial], float], config: TreeConfig, seed: int, progress: Progress, measure: str
+) -> dict[str, Any]:
+    """Run the trials; return the parameters of the best one."""
+    with _quiet_optuna(), stage(progress, "tune trees", config.trials) as advance:
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+
+        def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+            advance(1, best=f"{measure} {abs(study.best_value):.4g}")
+
+        study.optimize(objective, n_trials=config.trials, timeout=config.timeout_seconds, callbacks=[report])
+        # A short time limit may be over before the first trial starts.
+        return dict(study.best_params) if study.trials else {}
+
+
+def cross_validate(build: Callable[[], LeafModel], features: Features, target: Target, folds: list[Fold]) -> float:
+    """Return the mean score of a model over the folds; more is better."""
+    scores = []
+    for fitted_on, scored_on in folds:
+        model = build().fit(features.take(fitted_on), target.take(fitted_on))
+        scores.append(score(target.take(scored_on), model.predict(features.take(scored_on))))
+    return float(np.mean(scores))
+
+
+def score(target: Target, predicted: NDArray[Any]) -> float:
+    """Weighted F1 for classes, negative mean squared error for numbers."""
+    if target.n_classes is None:
+        return -float(mean_squared_error(target.values, predicted))
+    return float(f1_score(target.values, predicted, average="weighted", zero_division=0.0))
+
+
+def split(target: Target, n_folds: int, seed: int) -> list[Fold]:
+    """Cut the rows into shuffled folds, each with its share of every class where the classes have the rows for it.
+
+    A class with fewer rows than folds means fewer folds; one with a single row, folds regardless of class.
+    """
+    rows = np.arange(len(target.values))
+    least = 1 if target.n_classes is None else int(np.unique(target.values, return_counts=True)[1].min())
+    if least >= 2:
+        folds = StratifiedKFold(min(n_folds, least), shuffle=True, random_state=seed)
+    else:
+        folds = KFold(n_folds, shuffle=True, random_state=seed)
+    return list(folds.split(rows, target.values))
+
+
+def _suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> float:
+    """Let Optuna choose a value."""
+    if parameter.whole:
+        number: float = trial.suggest_int(
+            name, parameter.low, parameter.high, step=parameter.step or 1, log=parameter.log
+        )
+    else:
+        number = trial.suggest_float(name, parameter.low, parameter.high, step=parameter.step, log=parameter.log)
+    return number
+
+
+@contextmanager
+def _quiet_optuna() -> Iterator[None]:
+    """Silence Optuna's log for a while; its level is global, so that it has to be put back."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(level)

@@ -1,0 +1,227 @@
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabtreeformer import TabTreeFormer
+from tabtreeformer.cli import main
+
+TINY = [
+    "tree.tune=false", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
+    "model.feed_forward=32", "model.layers=1", "train.steps=6", "train.batch_size=16", "train.validate_every=3",
+]  # fmt: skip
+SETTINGS = [word for setting in TINY for word in ("--set", setting)]
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run `ttf` in a temporary folder; returns exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        return end.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path, mixed):
+    path = tmp_path / "people.csv"
+    mixed.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(run, table, tmp_path):
+    code, _, err = run("fit", table, "--target", "income", "-o", "model.tabtree", "--seed", 1, "-q", *SETTINGS)
+    assert (code, err) == (0, "")
+    return tmp_path / "model.tabtree"
+
+
+def test_fit_sample_and_inspect_from_files(run, table, tmp_path, mixed):
+    code, out, err = run("fit", table, "--target", "income", *SETTINGS)
+    assert code == 0
+    assert "learned 60 rows × 6 columns" in out
+    assert "wrote people.tabtree; sample from it with: ttf sample people.tabtree" in out
+    assert "network 1" in err
+    assert "loss" in err
+    assert "rows/s" in err
+    code, out, _ = run("sample", "people.tabtree", "-n", 33, "-o", "new.csv")
+    assert code == 0
+    assert "wrote 33 rows × 6 columns to new.csv" in out
+    rows = pd.read_csv(tmp_path / "new.csv")
+    assert rows.shape == (33, 6)
+    assert (rows.dtypes == pd.read_csv(table).dtypes).all()
+    code, out, _ = run("inspect", "people.tabtree")
+    assert code == 0
+    for fact in ("preset S", "60 rows", "4 trees predicting 'income'", "stadt", "categorical", "network 2: 6 steps"):
+        assert fact in out, fact
+
+
+def test_quiet_prints_nothing(run, model):
+    assert run("sample", model, "-n", 3, "-o", "new.csv", "--quiet") == (0, "", "")
+
+
+def test_the_same_seed_writes_the_same_file(run, model, tmp_path):
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        run("sample", model, "-n", 40, "-o", f"{name}.csv", "--seed", seed, "-q")
+    a, b, c = ((tmp_path / f"{name}.csv").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_no_seed_writes_different_files(run, model, tmp_path):
+    for name in "ab":
+        run("sample", model, "-n", 40, "-o", f"{name}.csv", "-q")
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
+
+
+def test_parquet_in_and_out_keeps_dtypes(run, mixed, tmp_path):
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    mixed.to_parquet(tmp_path / "people.parquet")
+    assert run("fit", "people.parquet", "-o", "m.tabtree", "-q", *SETTINGS)[0] == 0
+    assert run("sample", "m.tabtree", "-n", 20, "-o", "new.parquet", "-q")[0] == 0
+    assert (pd.read_parquet(tmp_path / "new.parquet").dtypes == mixed.dtypes).all()
+
+
+def test_compressed_csv_in_and_out(run, table, tmp_path, mixed):
+    mixed.to_csv(tmp_path / "people.csv.gz", index=False)
+    assert run("fit", "people.csv.gz", "-o", "m.tabtree", "-q", *SETTINGS)[0] == 0
+    assert run("sample", "m.tabtree", "-n", 20, "-o", "new.csv.gz", "-q")[0] == 0
+    assert pd.read_csv(tmp_path / "new.csv.gz").shape == (20, 6)
+
+
+def test_preset_tree_categories_and_settings_reach_the_model(run, table, tmp_path):
+    code, _, _ = run(
+        "fit", table, "-o", "m.tabtree", "--preset", "NM", "--tree", "decision_tree", "--categorical", "age", "-q",
+        *SETTINGS, "--set", 'tree.params={"max_depth": 2}', "--set", "model.layers=2",
+    )  # fmt: skip
+    assert code == 0
+    _, out, _ = run("inspect", "m.tabtree", "--json")
+    summary = json.loads(out)
+    assert summary["preset"] == "NM"
+    assert summary["config"]["sampling"]["temperature_category"] == 0.2
+    assert summary["config"]["model"]["layers"] == 2
+    assert (summary["tree_model"], summary["trees"]) == ("decision_tree", 1)
+    assert summary["columns"][0]["kind"] == "categorical"
+
+
+def test_rows_with_missing_values_are_refused_or_dropped(run, mixed, tmp_path):
+    mixed.loc[[2, 5], "stadt"] = None
+    mixed.to_csv(tmp_path / "gaps.csv", index=False)
+    code, out, err = run("fit", "gaps.csv", "-o", "m.tabtree", *SETTINGS)
+    assert (code, out) == (2, "")
+    assert "found in 'stadt' (2)" in err
+    assert "--drop-missing" in err
+    assert not (tmp_path / "m.tabtree").exists()
+    code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", *SETTINGS)
+    assert code == 0
+    assert "left out 2 of 60 rows with missing values" in err
+
+
+def write(path, text):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "none.csv"], "there is no file none.csv"),
+        (["fit", "people.csv", "--target", "y"], "there is no column 'y'; the table has 'age'"),
+        (["fit", "people.csv", "--preset", "XL"], "preset must be one of S, L, NM, got 'XL'"),
+        (["fit", "people.csv", "--set", "train.stepps=3"], "there is no setting train.stepps"),
+        (["fit", "people.csv", "--set", "steps"], "is not of the form section.field=value"),
+        (["fit", "people.csv", "--tree", "oak"], "tree.model must be one of lightgbm"),
+        (["fit", "people.csv", "--device", "abacus"], "device 'abacus' cannot be used here"),
+        (["fit", "people.csv", "-o", "no/such/folder/m.tabtree"], "the folder no/such/folder does not exist"),
+        (["fit", "people.csv", "-o", "."], "it is a folder; name a file in it"),
+        (["fit", "people.csv", "--seed", "-1"], "random_state must be a whole number from 0"),
+        (["fit", "people.csv", "--colour", "red"], "No such option"),
+        (["fit", "people.txt"], "people.txt: the ending must be one of .csv, .csv.gz, .parquet, .pq"),
+        (["fit", "empty.csv"], "empty.csv is empty"),
+        (["fit", "twice.csv"], "twice.csv: column name 'a' stands more than once"),
+        (["fit", "header.csv"], "the table has 0 rows"),
+        (["fit", "onerow.csv"], "the table has 1 row"),
+        (["fit", "ragged.csv"], "ragged.csv cannot be read as csv"),
+        (["fit", "binary.csv"], "binary.csv cannot be read as csv"),
+        (["fit", "broken.parquet"], "broken.parquet cannot be read as parquet"),
+        (["sample", "none.tabtree", "-n", "3", "-o", "new.csv"], "there is no model file none.tabtree"),
+        (["sample", "people.csv", "-n", "3", "-o", "new.csv"], "people.csv is not a tabtreeformer model"),
+        (["sample", "people.csv", "-n", "three", "-o", "new.csv"], "Invalid value for '-n'"),
+        (["sample", "people.csv", "-n", "3", "-o", "new.txt"], "new.txt: the ending must be one of"),
+        (["sample", "people.csv", "-n", "3"], "Missing option '--output'"),
+        (["inspect", "people.csv"], "people.csv is not a tabtreeformer model"),
+        (["dance"], "No such command 'dance'"),
+    ],
+)  # fmt: skip
+def test_a_foreseen_failure_is_one_line_on_stderr_and_exit_code_2(run, table, tmp_path, arguments, message):
+    write(tmp_path / "people.txt", "a\n1\n")
+    write(tmp_path / "empty.csv", "")
+    write(tmp_path / "twice.csv", "a,a\n1,2\n3,4\n")
+    write(tmp_path / "header.csv", "a,b\n")
+    write(tmp_path / "onerow.csv", "a,b\n1,2\n")
+    write(tmp_path / "ragged.csv", "a,b\n1,2\n1,2,3\n")
+    write(tmp_path / "binary.csv", bytes(range(256)) * 3)
+    write(tmp_path / "broken.parquet", b"PAR1 and then nothing")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("ttf: ")
+    assert message in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_rows_to_sample_must_be_positive(run, model):
+    for n in ("0", "-5"):
+        code, _, err = run("sample", model, "-n", n, "-o", "new.csv")
+        assert code == 2
+        assert f"n must be at least 1, got {n}" in err
+
+
+def test_help_teaches(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for word in ("fit", "sample", "inspect", "ttf fit data.csv --target y -o model.tabtree"):
+        assert word in out
+    code, out, _ = run("fit", "--help")
+    assert code == 0
+    for word in ("--target", "--preset", "--set", "train.steps=200", "--drop-missing", "Examples:"):
+        assert word in out
+
+
+def test_a_bare_command_shows_its_help(run):
+    code, out, _ = run()
+    assert code == 0
+    assert "Commands:" in out
+    code, out, _ = run("fit")
+    assert code == 0
+    assert "Examples:" in out
+
+
+def test_help_answers_at_once_and_without_pytorch():
+    script = "import sys; from tabtreeformer.cli import app; app(['--help'], standalone_mode=False); print(sorted(sys.modules))"
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        seconds.append(time.perf_counter() - started)
+    assert not {"torch", "lightgbm", "optuna", "sklearn", "pandas"} & set(done.stdout.replace("'", "").split(", "))
+    assert min(seconds) < 0.5
+
+
+def test_python_dash_m_is_the_same_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "tabtreeformer", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("ttf ")
+
+
+def test_what_the_command_line_writes_the_library_loads(model, mixed):
+    assert np.isin(TabTreeFormer.load(model, verbose=False).sample(10)["stadt"], mixed["stadt"]).all()

@@ -1,0 +1,53 @@
+"""Small tables and settings that many tests share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+# Steps this small lose badly to thread contention.
+torch.set_num_threads(1)
+
+PAPER = Path(__file__).parent / "paper"
+
+TINY = {
+    "tree": {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tokens": {"quantiles": 20, "bins": 4},
+    "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
+    "train": {"steps": 6, "batch_size": 16, "validate_every": 3},
+    "sampling": {"batch_size": 64},
+}
+"""Overrides that make a fit take a fraction of a second."""
+
+
+@pytest.fixture
+def tiny() -> dict[str, dict[str, object]]:
+    return json.loads(json.dumps(TINY))
+
+
+@pytest.fixture
+def mixed() -> pd.DataFrame:
+    """Sixty rows of whole numbers, decimals, text, truth values and ordered categories."""
+    rng = np.random.default_rng(0)
+    n = 60
+    age = rng.integers(18, 80, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "height in m": np.round(rng.normal(1.7, 0.1, n), 2),
+            "stadt": rng.choice(["Köln", "Ulm", "Bern"], n),
+            "smoker": rng.random(n) < 0.3,
+            "size": pd.Categorical(rng.choice(["S", "L"], n), categories=["S", "M", "L"], ordered=True),
+            "income": np.where(age > 45, ">50K", "<=50K"),
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def paper_config() -> dict[str, dict[str, dict[str, object]]]:
+    return json.loads((PAPER / "config.json").read_text())

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+import torch
+
+from tabtreeformer.config import ModelConfig, TrainConfig
+from tabtreeformer.errors import TabTreeFormerError
+from tabtreeformer.model import RowLoss
+from tabtreeformer.progress import Silent
+from tabtreeformer.tokens import Kind, Slot, TokenLayout
+from tabtreeformer.training import trainer
+from tabtreeformer.training.split import split_halves
+from tabtreeformer.training.stopping import EarlyStopping
+from tabtreeformer.training.trainer import shared_steps, train_networks
+
+LAYOUT = TokenLayout.build([3, 2], [Slot(Kind.BIN, 0, 4), Slot(Kind.QUANTILE, 0, 9), Slot(Kind.CATEGORY, 1, 5)])
+MODEL = ModelConfig(width=16, feed_forward=32, heads=2, layers=1)
+
+
+def rows(n=41):
+    rng = np.random.default_rng(0)
+    local = np.stack([rng.integers(slot.size, size=n) for slot in LAYOUT.slots], axis=1)
+    local[:, 4] = local[:, 3] % 5  # something to learn
+    return LAYOUT.to_tokens(local[:, :2], local[:, 2:])
+
+
+def train(seed=0, n=41, progress=None, **config):
+    config = {"steps": 10, "batch_size": 8, "validate_every": 4, **config}
+    return train_networks(
+        LAYOUT,
+        rows(n),
+        MODEL,
+        TrainConfig(**config),
+        np.random.SeedSequence(seed),
+        torch.device("cpu"),
+        progress or Silent(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "expected"), [(120, 20), (614, 100), (844, 140), (39_000, 500)]  # iris, diabetes, qsar-biodeg, adult
+)  # fmt: skip
+def test_shared_steps_are_twenty_passes_or_a_tenth_of_all(n_rows, expected):
+    assert shared_steps(n_rows, TrainConfig()) == expected
+
+
+def test_halves_are_even_random_and_complete():
+    one, two = split_halves(7, np.random.default_rng(0))
+    assert (len(one), len(two)) == (3, 4)
+    assert sorted([*one, *two]) == list(range(7))
+    assert not np.array_equal(one, split_halves(7, np.random.default_rng(1))[0])
+
+
+@pytest.mark.parametrize(
+    ("losses", "stops_after"),
+    [([3, 2, 1, 0], None), ([1, 2, 2, 2, 0], 4), ([1, 2, 2, 0.5, 2, 2, 2], 7), ([1, 1, 1, 1], 4)],
+)
+def test_patience_counts_validations_in_a_row_without_a_better_loss(losses, stops_after):
+    stopping = EarlyStopping(patience=3)
+    stopped = None
+    for count, loss in enumerate(losses, start=1):
+        stopping.improved(loss)
+        if stopping.stop:
+            stopped = count
+            break
+    assert stopped == stops_after
+
+
+def test_two_networks_are_trained_after_a_shared_start_and_differ():
+    trained = train()
+    assert [h.name for h in trained.histories] == ["shared start", "network 1", "network 2"]
+    assert [h.steps for h in trained.histories] == [1, 9, 9]
+    assert [len(half) for half in trained.halves] == [20, 21]
+    assert [v[0] for v in trained.histories[1].validations] == [4, 8, 9]
+    weights = [m.embedding.weight for m in trained.models]
+    assert not torch.equal(*weights)
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_state_alone():
+    torch.manual_seed(5)
+    state = torch.random.get_rng_state()
+    one = train(seed=1)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    torch.manual_seed(6)
+    same, other = train(seed=1), train(seed=2)
+    for a, b in zip(one.models, same.models, strict=True):
+        assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+    assert one.histories[1].validations == same.histories[1].validations
+    assert one.histories[1].validations != other.histories[1].validations
+
+
+def test_training_lowers_the_loss():
+    history = train(steps=150, n=60, validate_every=10, learning_rate=5e-3, patience=99).histories[1]
+    assert history.validations[-1][1] < history.validations[0][1] - 0.3
+
+
+def test_each_network_sees_its_own_half_and_is_validated_on_the_other(monkeypatch):
+    seen: list[tuple[str, torch.Tensor]] = []
+    original = trainer._Run._masked
+    monkeypatch.setattr(
+        trainer._Run,
+        "_masked",
+        lambda run, batch, rng: seen.append((run.history.name, batch)) or original(run, batch, rng),
+    )
+    trained = train(steps=40, validate_every=100)
+    tokens = torch.from_numpy(rows())
+    for j, name in enumerate(("network 1", "network 2")):
+        validation, *batches = [batch for run, batch in seen if run == name]
+        own = {tuple(r) for r in tokens[trained.halves[j]].tolist()}
+        assert {tuple(r) for batch in batches for r in batch.tolist()} == own
+        assert torch.equal(validation, tokens[trained.halves[1 - j]])
+
+
+def test_validation_always_uses_the_same_masks(monkeypatch):
+    monkeypatch.setattr(trainer._Run, "_step", lambda run, batch: 1.0)  # weights stand still
+    losses = [v[2] for v in train(steps=30).histories[1].validations]
+    assert len(losses) > 2
+    assert len(set(losses)) == 1
+
+
+def fake_losses(monkeypatch, losses):
+    """Replace the validation loss by a script and note the weights at each."""
+    script, weights = iter(losses), []
+
+    def validate(run, hidden, batch):
+        weights.append(run.model.embedding.weight.detach().clone())
+        return next(script)
+
+    monkeypatch.setattr(trainer._Run, "_validate", validate)
+    return weights
+
+
+def test_best_weights_are_kept_and_training_stops_early(monkeypatch):
+    weights = fake_losses(monkeypatch, [3.0, 1.0, 2.0, 2.0, 2.0] * 2)
+    trained = train(steps=1000, validate_every=2, patience=3)
+    assert trained.histories[1].steps == 10
+    assert trained.histories[1].best_step == 4
+    assert torch.equal(trained.models[0].embedding.weight, weights[1])
+    assert torch.equal(trained.models[1].embedding.weight, weights[6])
+
+
+def test_last_weights_are_kept_when_asked_for(monkeypatch):
+    weights = fake_losses(monkeypatch, [1.0, 2.0, 3.0, 4.0, 5.0] * 2)
+    trained = train(steps=11, validate_every=2, patience=100, restore_best=False)
+    assert trained.histories[1].best_step is None
+    assert torch.equal(trained.models[0].embedding.weight, weights[4])
+
+
+def test_the_learning_rate_falls_in_a_line_to_zero(monkeypatch):
+    rates = []
+    original = trainer._Run._step
+    monkeypatch.setattr(
+        trainer._Run,
+        "_step",
+        lambda run, batch: rates.append(run.optimizer.param_groups[0]["lr"]) or original(run, batch),
+    )
+    train(steps=5, shared_share=0.0, learning_rate=1.0)
+    assert rates[:5] == pytest.approx([1.0, 0.8, 0.6, 0.4, 0.2])
+    assert rates[5:] == rates[:5]  # a new schedule for each half
+
+
+def test_out_of_memory_halves_the_batch_and_goes_on(monkeypatch):
+    original, notes = trainer._Run._step, []
+
+    def step(run, batch):
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("full")
+        return original(run, batch)
+
+    class Notes(Silent):
+        def note(self, message):
+            notes.append(message)
+
+    monkeypatch.setattr(trainer._Run, "_step", step)
+    trained = train(progress=Notes(), steps=20)
+    assert [h.batch_size for h in trained.histories] == [2, 2, 2]
+    assert trained.histories[1].steps == 18
+    assert notes[0] == "shared start: out of memory, going on with batches of 4"
+
+
+def test_no_memory_for_a_single_row_is_an_error(monkeypatch):
+    def step(run, batch):
+        raise torch.OutOfMemoryError("full")
+
+    monkeypatch.setattr(trainer._Run, "_step", step)
+    with pytest.raises(TabTreeFormerError, match="no memory for a single row; choose a smaller model"):
+        train()
+
+
+def test_a_loss_that_is_no_number_is_an_error(monkeypatch):
+    monkeypatch.setattr(RowLoss, "forward", lambda self, logits, tokens: logits.sum() * float("nan"))
+    with pytest.raises(TabTreeFormerError, match=r"shared start: the loss became nan; lower train\.learning_rate"):
+        train()
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_mixed_precision_trains(precision):
+    config = {"steps": 60, "validate_every": 15, "learning_rate": 5e-3, "shared_share": 0.0}
+    half = train(precision=precision, **config)
+    full = train(precision="fp32", **config)
+    assert all(p.dtype == torch.float32 for p in half.models[0].parameters())
+    first, *_, last = [v[2] for v in half.histories[0].validations]
+    assert last < first
+    assert last == pytest.approx(full.histories[0].validations[-1][2], rel=0.1)
+    assert last != full.histories[0].validations[-1][2]
