@@ -44,9 +44,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e ".[dev]"
 	touch $@ $(VENV)/.core
 
-$(VENV)/.pandas2: $(VENV)/.dev
+$(VENV)/.pandas2: $(VENV)/.dev Makefile
 	rm -rf $(VENV)/pandas2
-	$(PIP) --no-deps --target $(VENV)/pandas2 pandas==2.2.3
+	$(PIP) --no-deps --target $(VENV)/pandas2 pandas==2.2.3 pytz
 	touch $@
 
 clean:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import platform
 import time
@@ -19,7 +20,6 @@ from ._version import __version__
 from .archive import read_archive, write_archive
 from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig, configure
 from .errors import ConfigError, NotFittedError
-from .files import check_writable
 from .fitted import Fitted
 from .generation import PromptBank, Sampler
 from .progress import Console, Progress, Silent, stage
@@ -131,10 +131,11 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def sample(self, n: int, random_state: Seed = None) -> pd.DataFrame:
         """Write exactly n new rows with the columns, order and dtypes of the fitted table.
 
+        Settings of `sampling` are read here, so that they can be changed after fitting with `set_params`.
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
-        fitted = self._check_fitted()
+        fitted, config = self._check_fitted(), self._config().sampling
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
             raise ConfigError(f"n must be a whole number of rows, got {n!r}")
         if n < 1:
@@ -147,7 +148,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             parts = []
             for network, bank, rows, draw_seed in zip(fitted.models, fitted.prompts, shares, draw_seeds, strict=True):
                 generator = torch_generator(draw_seed, next(network.parameters()).device)
-                sampler = Sampler(network, fitted.config.sampling)
+                sampler = Sampler(network, config)
                 parts.append(sampler.draw(bank.draw(rows, prompt_rng), generator, advance))
         ids = np.concatenate(parts)[np.random.default_rng(order_seed).permutation(n)]
         return fitted.codec.decode(ids, np.random.default_rng(decode_seed))
@@ -155,8 +156,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
         fitted = self._check_fitted()
-        check_writable(path)
-        write_archive(path, fitted.to_members())
+        config = dataclasses.replace(fitted.config, sampling=self._config().sampling)
+        write_archive(path, dataclasses.replace(fitted, config=config).to_members())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:

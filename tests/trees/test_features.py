@@ -122,3 +122,13 @@ def test_without_a_target_any_column_that_varies_may_be_drawn_by_seed(df):
 def test_there_is_no_target_where_there_is_nothing_to_learn(columns, target):
     df = pd.DataFrame(columns)
     assert choose_target(Schema.infer(df), df, target, np.random.default_rng(0)) is None
+
+
+def test_a_column_of_many_categories_is_never_drawn():
+    df = pd.DataFrame({"name": [f"n{i}" for i in range(40)], "a": range(40), "b": list("xy") * 20})
+    schema = Schema.infer(df)
+    drawn = {choose_target(schema, df, None, np.random.default_rng(seed)) for seed in range(40)}
+    assert drawn == {"a", "b"}
+    assert choose_target(schema, df, "name", np.random.default_rng(0)) == "name"
+    names = df[["name"]].assign(other=[f"m{i}" for i in range(40)])
+    assert choose_target(Schema.infer(names), names, None, np.random.default_rng(0)) is None

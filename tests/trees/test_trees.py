@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tabtreeformer.config import TREE_MODELS, TreeConfig
-from tabtreeformer.errors import ArchiveError, MissingExtraError, NotFittedError
+from tabtreeformer.errors import ArchiveError, ConfigError, MissingExtraError, NotFittedError
 from tabtreeformer.progress import Silent
 from tabtreeformer.trees import Features, Target, fit_leaf_model, load_leaf_model
 from tabtreeformer.trees.decision_tree import DecisionTree
@@ -186,3 +186,18 @@ def test_importing_the_room_imports_no_library():
     code = f"import sys, tabtreeformer.trees; print(*sorted({heavy!r} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
+
+
+@pytest.mark.parametrize("model", ["lightgbm", "xgboost"])
+def test_a_target_of_too_many_classes_is_refused_before_it_takes_hours(model):
+    features = Features(np.zeros((300, 1)))
+    target = Target(np.arange(300), 300)
+    with pytest.raises(
+        ConfigError, match="the target has 300 classes, .* at most 100 classes, or tree='decision_tree'"
+    ):
+        fit_leaf_model(TreeConfig(model=model), features, target, 0)
+
+
+def test_a_decision_tree_takes_as_many_classes_as_rows():
+    features = Features(np.arange(60.0)[:, None])
+    fit_leaf_model(TreeConfig(model="decision_tree", tune=False), features, Target(np.arange(60), 60), 0)

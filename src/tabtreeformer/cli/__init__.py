@@ -17,9 +17,7 @@ app = typer.Typer(
     name="ttf",
     help="Learn a table and write new rows that look, behave and type exactly like it.",
     epilog=(
-        "\b\nStart with:\n"
-        "  ttf fit data.csv --target y -o model.tabtree\n"
-        "  ttf sample model.tabtree -n 1000 -o new.csv"
+        "\b\nStart with:\n  ttf fit data.csv --target y -o model.tabtree\n  ttf sample model.tabtree -n 1000 -o new.csv"
     ),
     add_completion=False,
     pretty_exceptions_enable=False,

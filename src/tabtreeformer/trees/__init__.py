@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 
 from ..config import TreeConfig
-from ..errors import ArchiveError
+from ..errors import ArchiveError, ConfigError
 from ..progress import Progress, Silent
 from .base import LeafModel
 from .features import FeatureEncoder, Features, Target, choose_target
@@ -24,6 +24,9 @@ __all__ = [
     "load_leaf_model",
 ]
 
+MOST_CLASSES = 100
+"""A prompt of this many classes times 50 rounds is longer than any transformer here should read."""
+
 _CLASSES = {
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
@@ -38,6 +41,11 @@ def fit_leaf_model(
     config: TreeConfig, features: Features, target: Target, seed: int, progress: Progress | None = None
 ) -> LeafModel:
     """Search the parameters if the config says so, then grow the trees on all rows."""
+    if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MOST_CLASSES:
+        raise ConfigError(
+            f"the target has {target.n_classes:,} classes, and {config.model} builds a tree for each in every round; "
+            f"choose a target of at most {MOST_CLASSES} classes, or tree='decision_tree', 'catboost' or 'none'"
+        )
     model_class, space = _model_class(config.model), SPACES[config.model]
     seed %= 2**31  # the libraries count seeds in 32 bits, with a sign
     params = canonical(config.params, space)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,10 @@ class DecisionTree:
         grower = DecisionTreeRegressor if target.n_classes is None else DecisionTreeClassifier
         with blaming_params("scikit-learn's decision tree", self._params, ValueError, TypeError):
             model = grower(**{"random_state": self._seed, **self._params})
-            model.fit(features.matrix.astype(np.float32), target.values)
+            with warnings.catch_warnings():
+                # Class codes are classes, however many there are.
+                warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+                model.fit(features.matrix.astype(np.float32), target.values)
         return self._hold(_Nodes.of(model))
 
     def predict(self, features: Features) -> NDArray[Any]:

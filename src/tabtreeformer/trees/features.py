@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..schema import CATEGORICAL, Labels, Schema
+from ..schema import CATEGORICAL, FEW_CLASSES, Labels, Schema
 
 LARGEST = 1e30
 """Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
@@ -125,10 +125,15 @@ def choose_target(
 ) -> str | int | None:
     """Return the column to predict: the one given, or one drawn from those that vary.
 
-    None where trees would have nothing to learn: the target has a single value, or no other column varies.
+    None where trees would have nothing to learn: the target has a single value, or no other column varies. Columns of
+    many categories are not drawn: boosting builds a tree for each of them in every round.
     """
-    varying = [name for name in schema.names if df[name].nunique() >= 2]
-    if target is None:
-        return varying[int(rng.integers(len(varying)))] if len(varying) >= 2 else None
-    name = schema.column(target).name
-    return name if name in varying and len(varying) >= 2 else None
+    distinct = {name: int(df[name].nunique()) for name in schema.names}
+    varying = [name for name in schema.names if distinct[name] >= 2]
+    if len(varying) < 2:
+        return None
+    if target is not None:
+        name = schema.column(target).name
+        return name if name in varying else None
+    drawable = [n for n in varying if schema.column(n).kind != CATEGORICAL or distinct[n] <= FEW_CLASSES]
+    return drawable[int(rng.integers(len(drawable)))] if drawable else None
