@@ -53,9 +53,8 @@ def main() -> None:
         verbose=False,
     ).fit(table)
     facts = model.summary()
-    print(
-        f"{options.preset}: {facts['parameters']:,} parameters, {facts['length']} tokens a row, {options.threads} threads"
-    )
+    sizes = f"{facts['parameters']:,} parameters, {facts['length']} tokens a row"
+    print(f"{options.preset}: {sizes}, {options.threads} threads")
     rates = [run["rows"] / run["seconds"] for run in facts["training"]]
     batch = facts["training"][0]["batch_size"]
     print(f"training            {np.mean(rates):10.1f} rows/s   ({batch / np.mean(rates):.2f} s a step of {batch})")

@@ -60,6 +60,15 @@ def test_without_a_seed_models_differ(build, mixed):
     assert not one.sample(50).equals(other.sample(50))
 
 
+def test_sampling_settings_can_change_after_fitting_and_are_saved(fitted, tmp_path):
+    before = fitted.sample(60, random_state=1)
+    fitted.set_params(sampling={"temperature_category": 30.0})
+    after = fitted.sample(60, random_state=1)
+    assert not before.equals(after)
+    fitted.save(tmp_path / "m")
+    pd.testing.assert_frame_equal(TabTreeFormer.load(tmp_path / "m", verbose=False).sample(60, random_state=1), after)
+
+
 def test_half_of_the_rows_come_from_each_network(fitted, monkeypatch):
     asked = []
     from tabtreeformer import synthesizer

@@ -76,6 +76,15 @@ def test_the_same_seed_writes_the_same_file(run, model, tmp_path):
     assert a == b != c
 
 
+def test_sampling_settings_can_be_changed_without_fitting_anew(run, model, tmp_path):
+    for name, words in (("a", ()), ("b", ("--set", "sampling.temperature_category=50"))):
+        assert run("sample", model, "-n", 40, "-o", f"{name}.csv", "--seed", 5, "-q", *words)[0] == 0
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
+    code, _, err = run("sample", model, "-n", 40, "-o", "c.csv", "--set", "train.steps=3")
+    assert code == 2
+    assert "only settings of sampling can change after fitting, got train" in err
+
+
 def test_no_seed_writes_different_files(run, model, tmp_path):
     for name in "ab":
         run("sample", model, "-n", 40, "-o", f"{name}.csv", "-q")

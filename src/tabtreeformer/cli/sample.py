@@ -14,6 +14,12 @@ def sample(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to: .csv, .csv.gz or .parquet.", show_default=False)
     ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, as sampling.temperature_category=1."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -25,8 +31,11 @@ def sample(
       ttf sample model.tabtree -n 1000 -o new.csv
       ttf sample model.tabtree -n 1000 -o new.parquet --seed 7
     """
+    import dataclasses
     import time
 
+    from ..config import parse_settings
+    from ..errors import ConfigError
     from ..files import check_writable
     from ..synthesizer import TabTreeFormer
     from .tables import check_form, write_table
@@ -34,6 +43,11 @@ def sample(
     check_form(output)
     check_writable(output)
     fitted = TabTreeFormer.load(model, device=device, verbose=not quiet)
+    sections = parse_settings(settings or ())
+    if set(sections) - {"sampling"}:
+        raise ConfigError(f"only settings of sampling can change after fitting, got {', '.join(sections)}")
+    if sections:
+        fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
     started = time.perf_counter()
     df = fitted.sample(rows, random_state=seed)
     seconds = time.perf_counter() - started
