@@ -135,6 +135,8 @@ class _Run:
                 self.history.steps, self.history.rows = step, self.history.rows + len(batch)
                 self.history.seconds = time.perf_counter() - started
                 advance(loss=f"{losses[-1]:.3f}", **{"rows/s": f"{self.history.rows / self.history.seconds:,.0f}"})
+                # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run
+                # whose steps are no multiple of that is judged to its end.
                 if validation is None or not (step % self.config.validate_every == 0 or step == steps):
                     continue
                 assert hidden is not None
