@@ -54,6 +54,8 @@ def compare(real: pd.DataFrame, new: pd.DataFrame) -> None:
     console = Console(highlight=False)
     numbers = list(real.select_dtypes("number").columns)
     rows = Table(*(f"{side}\n{c}" for side in ("real", "new") for c in real.columns), title="rows", **TIGHT)
+    for column in rows.columns:
+        column.no_wrap = str(column.header).endswith("species")
     for left, right in zip(
         real.sample(5, random_state=0).itertuples(index=False), new.head().itertuples(index=False), strict=True
     ):

@@ -66,22 +66,21 @@ class Console:
 class _ConsoleTask:
     def __init__(self, name: str, total: int) -> None:
         from rich.console import Console as RichConsole
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
         self._bar = RichProgress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TextColumn("{task.fields[facts]}", markup=False),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[clock]}"),
             console=RichConsole(stderr=True),
             refresh_per_second=4,
         )
         self._facts: dict[str, str] = {}
-        self._task = self._bar.add_task(name, total=total, facts="")
+        self._task = self._bar.add_task(name, total=total, facts="", clock="left")
         self._bar.start()
 
     def advance(self, units: int = 1, **facts: str) -> None:
@@ -90,6 +89,9 @@ class _ConsoleTask:
         self._bar.update(self._task, advance=units, facts=text)
 
     def close(self) -> None:
+        # A stage that ends before its total is done all the same: show the time it took, not the time left.
+        done = self._bar.tasks[self._task].completed
+        self._bar.update(self._task, total=done, clock="taken")
         self._bar.stop()
 
 
