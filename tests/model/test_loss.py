@@ -23,6 +23,10 @@ LAYOUT = TokenLayout.build(
 )
 
 
+AS_THEY_ARE = torch.nn.Identity()
+"""Logits given in place of hidden states."""
+
+
 def tokens_and_logits(rows=4):
     generator = torch.Generator().manual_seed(0)
     local = [torch.randint(slot.size, (rows,), generator=generator) for slot in LAYOUT.slots]
@@ -53,13 +57,13 @@ def test_loss_equals_a_plain_loop_over_the_equations(sigma):
         for r in range(len(tokens))
         for k in range(LAYOUT.length - 1)
     ]
-    loss = RowLoss(LAYOUT, TrainConfig(sigma=sigma))(logits, tokens)
+    loss = RowLoss(LAYOUT, TrainConfig(sigma=sigma))(logits, tokens, AS_THEY_ARE)
     assert loss.item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)
 
 
 def test_without_the_ordinal_part_it_is_plain_cross_entropy():
     tokens, logits = tokens_and_logits()
-    loss = RowLoss(LAYOUT, TrainConfig(ordinal_loss=False))(logits, tokens)
+    loss = RowLoss(LAYOUT, TrainConfig(ordinal_loss=False))(logits, tokens, AS_THEY_ARE)
     torch.testing.assert_close(loss, F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()))
 
 
@@ -68,8 +72,10 @@ def test_leaf_positions_can_be_left_out():
     whole = RowLoss(LAYOUT, TrainConfig(leaf_loss=False))
     changed = logits.clone()
     changed[:, : LAYOUT.n_trees] += torch.randn(LAYOUT.n_vocab)
-    assert whole(logits, tokens) == whole(changed, tokens)
-    assert RowLoss(LAYOUT, TrainConfig())(logits, tokens) != RowLoss(LAYOUT, TrainConfig())(changed, tokens)
+    assert whole(logits, tokens, AS_THEY_ARE) == whole(changed, tokens, AS_THEY_ARE)
+    assert RowLoss(LAYOUT, TrainConfig())(logits, tokens, AS_THEY_ARE) != RowLoss(LAYOUT, TrainConfig())(
+        changed, tokens, AS_THEY_ARE
+    )
 
 
 def test_weights_are_those_that_the_paper_plots():
@@ -129,5 +135,5 @@ def test_of_two_predictions_with_equal_cross_entropy_the_nearer_one_costs_less(n
 def test_rows_without_numbers_have_a_loss():
     layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2)])
     tokens = torch.tensor([[0, 3, 1]])
-    loss = RowLoss(layout, TrainConfig())(torch.zeros(1, 2, 5), tokens)
+    loss = RowLoss(layout, TrainConfig())(torch.zeros(1, 2, 5), tokens, AS_THEY_ARE)
     assert loss.item() == pytest.approx(math.log(5))

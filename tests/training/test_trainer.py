@@ -187,7 +187,7 @@ def test_no_memory_for_a_single_row_is_an_error(monkeypatch):
 
 
 def test_a_loss_that_is_no_number_is_an_error(monkeypatch):
-    monkeypatch.setattr(RowLoss, "forward", lambda self, logits, tokens: logits.sum() * float("nan"))
+    monkeypatch.setattr(RowLoss, "forward", lambda self, hidden, *rest: hidden.sum() * float("nan"))
     with pytest.raises(TabTreeFormerError, match=r"shared start: the loss became nan; lower train\.learning_rate"):
         train()
 

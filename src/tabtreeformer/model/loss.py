@@ -5,6 +5,8 @@ Shapes: `N` tokens, `V` ids, `Q` quantile ids.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -40,7 +42,7 @@ def valid_group_loss(logits: Tensor, start: int, stop: int) -> Tensor:
 class RowLoss(nn.Module):
     """Mean loss over every predicted position of a batch of rows (eq. `loss`).
 
-    `logits[:, k]` predicts `tokens[:, k + 1]`; BOS is given, EOS is predicted.
+    `hidden[:, k]` predicts `tokens[:, k + 1]`; BOS is given, EOS is predicted.
     """
 
     log_weights: Tensor
@@ -61,17 +63,18 @@ class RowLoss(nn.Module):
         weights = ordinal_weights(len(self.quantile_range), sigma=config.sigma, floor=config.floor)
         self.register_buffer("log_weights", weights.log())
 
-    def forward(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """(B, L-1, V) logits and (B, L) unmasked tokens → mean loss a token."""
-        logits, target = logits.float(), tokens[:, 1:]  # half precision would lose the far tails
-        other = F.cross_entropy(
-            logits[:, self.other_rows].flatten(0, 1), target[:, self.other_rows].flatten(), reduction="sum"
-        )
-        n_tokens = len(target) * (len(self.other_rows) + len(self.quantile_rows))
-        if not len(self.quantile_rows):
-            return other / n_tokens
-        start, stop = self.quantile_range.start, self.quantile_range.stop
-        z = logits[:, self.quantile_rows].flatten(0, 1)  # (N, V)
-        t = target[:, self.quantile_rows].flatten()  # (N,)
-        ordinal = ordinal_cross_entropy(z[:, start:stop], t - start, self.log_weights)
-        return (other + ordinal.sum() + valid_group_loss(z, start, stop).sum()) / n_tokens
+    def forward(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:
+        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token.
+
+        Positions are picked before `to_logits`, not after: logits of the whole row are the largest tensor there is.
+        """
+        target = tokens[:, 1:]
+        z = to_logits(hidden[:, self.other_rows]).float().flatten(0, 1)  # (N, V); half precision would lose the tails
+        total = F.cross_entropy(z, target[:, self.other_rows].flatten(), reduction="sum")
+        if len(self.quantile_rows):
+            start, stop = self.quantile_range.start, self.quantile_range.stop
+            z = to_logits(hidden[:, self.quantile_rows]).float().flatten(0, 1)  # (N, V)
+            t = target[:, self.quantile_rows].flatten()  # (N,)
+            total = total + ordinal_cross_entropy(z[:, start:stop], t - start, self.log_weights).sum()
+            total = total + valid_group_loss(z, start, stop).sum()
+        return total / (len(target) * (len(self.other_rows) + len(self.quantile_rows)))

@@ -122,7 +122,7 @@ class _Run:
     def train(self, rows: Tensor, steps: int, validation: Tensor | None, progress: Progress) -> None:
         """Take up to `steps` steps; stop early and keep the best weights as the config says."""
         stopping, best = EarlyStopping(self.config.patience), None
-        hidden = None if validation is None else self._masked(validation, self.validation_rng)
+        masked = None if validation is None else self._masked(validation, self.validation_rng)
         batches = self._batches(len(rows))
         losses: list[float] = []
         started = time.perf_counter()
@@ -139,9 +139,9 @@ class _Run:
                 # whose steps are no multiple of that is judged to its end.
                 if validation is None or not (step % self.config.validate_every == 0 or step == steps):
                     continue
-                assert hidden is not None
+                assert masked is not None
                 train_loss, losses = float(np.mean(losses)), []
-                valid_loss = self._validate(hidden, validation)
+                valid_loss = self._validate(masked, validation)
                 self.history.validations.append((step, train_loss, valid_loss))
                 advance(0, valid=f"{valid_loss:.3f}")
                 if stopping.improved(valid_loss) and self.config.restore_best:
@@ -156,14 +156,14 @@ class _Run:
         """One update; returns the batch's loss."""
         self.model.train()
         with self._autocast():
-            loss = self.loss(self.model(self._masked(batch, self.mask_rng)[:, :-1]), batch)
+            loss = self._loss(self._masked(batch, self.mask_rng), batch)
         value = float(loss.item())
         if not math.isfinite(value):
             raise TabTreeFormerError(
                 f"{self.history.name}: the loss became {value}; lower train.learning_rate and fit again"
             )
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.scaler.step(self.optimizer)
@@ -171,15 +171,20 @@ class _Run:
         return value
 
     @torch.inference_mode()
-    def _validate(self, hidden: Tensor, rows: Tensor) -> float:
+    def _validate(self, masked: Tensor, rows: Tensor) -> float:
         """Mean loss over all rows, always under the same masks."""
         self.model.eval()
         total = 0.0
         for start in range(0, len(rows), self.batch_size):
             part = slice(start, start + self.batch_size)
             with self._autocast():
-                total += self.loss(self.model(hidden[part, :-1]), rows[part]).item() * len(rows[part])
+                total += self._loss(masked[part], rows[part]).item() * len(rows[part])
         return total / len(rows)
+
+    def _loss(self, masked: Tensor, rows: Tensor) -> Tensor:
+        """Mean loss of predicting whole rows from masked ones; the last position predicts nothing."""
+        loss: Tensor = self.loss(self.model.hidden(masked[:, :-1]), rows, self.model.logits)
+        return loss
 
     def _masked(self, rows: Tensor, rng: np.random.Generator) -> Tensor:
         """Replace a random part of the tokens by MASK; targets stay whole."""
