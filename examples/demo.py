@@ -1,4 +1,4 @@
-"""Fit a small table, sample from it, and show real and new rows side by side. Run by `make demo`.
+"""Fit a small table, sample from it, show real and new rows side by side, write a report. Run by `make demo`.
 
 The table is scikit-learn's iris, written to CSV; the settings are the S preset made small enough for a minute on a CPU.
 """
@@ -17,6 +17,7 @@ from rich.table import Table
 from sklearn.datasets import load_iris
 
 OUT = Path("out")
+NAMES = ("iris.tabtree", "iris.train.csv", "iris.holdout.csv", "iris-new.csv")
 TIGHT = {"box": None, "pad_edge": False, "padding": (0, 1, 0, 0), "title_justify": "left"}
 SMALL = [
     "tree.tune=false", "tree.params.n_estimators=8", "tree.params.num_leaves=6", "tokens.quantiles=40",
@@ -32,10 +33,13 @@ def main() -> None:
     table = iris.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
     table.assign(species=iris.target_names[iris.target]).to_csv(OUT / "iris.csv", index=False)
     settings = [word for setting in SMALL for word in ("--set", setting)]
-    ttf("fit", OUT / "iris.csv", "--target", "species", "-o", OUT / "iris.tabtree", "--seed", 0, *settings)
-    ttf("inspect", OUT / "iris.tabtree")
-    ttf("sample", OUT / "iris.tabtree", "-n", 1000, "-o", OUT / "iris-new.csv", "--seed", 0)
-    compare(pd.read_csv(OUT / "iris.csv"), pd.read_csv(OUT / "iris-new.csv"))
+    model, train, holdout, new = (OUT / name for name in NAMES)
+    ttf("fit", OUT / "iris.csv", "--target", "species", "-o", model, "--holdout", 0.2, "--seed", 0, *settings)
+    ttf("inspect", model)
+    ttf("sample", model, "-n", 1000, "-o", new, "--seed", 0)
+    compare(pd.read_csv(train), pd.read_csv(new))
+    ttf("evaluate", train, new, "--holdout", holdout, "--target", "species", "--html", OUT / "report.html")
+    print(f"\nOpen {OUT / 'report.html'} in a browser; the new rows are in {new}, the model is {model}.")
 
 
 def ttf(*words: object) -> None:
@@ -75,7 +79,6 @@ def compare(real: pd.DataFrame, new: pd.DataFrame) -> None:
     console.print(
         f"{copies} of {len(new)} new rows equal a real one; in tenths of a centimetre iris has few possible rows."
     )
-    console.print(f"The new rows are in {OUT / 'iris-new.csv'}, the model is {OUT / 'iris.tabtree'}.")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ def test_every_note_on_the_paper_is_a_line_of_the_deviations_and_the_reverse():
     assert Counter(re.findall(r"^\| `([^`]+\.py)` \|", departures, re.MULTILINE)) == notes
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/design.md", "docs/deviations.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/design.md", "docs/deviations.md", "docs/evaluation.md", "CHANGELOG.md"]
+)
 def test_links_to_files_lead_somewhere(page):
     path = ROOT / page
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text()):

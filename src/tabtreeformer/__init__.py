@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         SchemaError,
         TabTreeFormerError,
     )
+    from .evaluation import Evaluation, Score, evaluate
+    from .report import write_report
     from .schema import Schema
     from .synthesizer import TabTreeFormer
 
@@ -29,6 +31,7 @@ __all__ = [
     "ArchiveError",
     "Config",
     "ConfigError",
+    "Evaluation",
     "MissingExtraError",
     "ModelConfig",
     "NotFittedError",
@@ -36,18 +39,21 @@ __all__ = [
     "SampleConfig",
     "Schema",
     "SchemaError",
+    "Score",
     "TabTreeFormer",
     "TabTreeFormerError",
     "TokenConfig",
     "TrainConfig",
     "TreeConfig",
     "__version__",
+    "evaluate",
+    "write_report",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for home in ("errors", "config", "schema", "synthesizer"):
+        for home in ("errors", "config", "schema", "evaluation", "report", "synthesizer"):
             module = importlib.import_module(f".{home}", __name__)
             if hasattr(module, name):
                 return getattr(module, name)

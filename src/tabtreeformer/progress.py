@@ -49,13 +49,15 @@ class Silent:
 
 
 class Console:
-    """A live line on stderr; where stderr is not a terminal, one line at the end of each stage.
+    """A live line on stderr, kept when the stage is over if it took a while; where stderr is not a terminal, only that.
 
     rich is imported when the first stage starts, so that building one costs nothing.
     """
 
+    worth_keeping_seconds = 1.0
+
     def task(self, name: str, total: int) -> Task:
-        return _ConsoleTask(name, total)
+        return _ConsoleTask(name, total, self.worth_keeping_seconds)
 
     def note(self, message: str) -> None:
         from rich.console import Console as RichConsole
@@ -64,7 +66,7 @@ class Console:
 
 
 class _ConsoleTask:
-    def __init__(self, name: str, total: int) -> None:
+    def __init__(self, name: str, total: int, worth_keeping_seconds: float) -> None:
         from rich.console import Console as RichConsole
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
@@ -78,10 +80,14 @@ class _ConsoleTask:
             TextColumn("{task.fields[clock]}"),
             console=RichConsole(stderr=True),
             refresh_per_second=4,
+            transient=True,
         )
+        self._worth_keeping_seconds = worth_keeping_seconds
         self._facts: dict[str, str] = {}
         self._task = self._bar.add_task(name, total=total, facts="", clock="left")
-        self._bar.start()
+        self._live = self._bar.console.is_terminal or self._bar.console.is_jupyter
+        if self._live:
+            self._bar.start()
 
     def advance(self, units: int = 1, **facts: str) -> None:
         self._facts.update(facts)
@@ -90,9 +96,12 @@ class _ConsoleTask:
 
     def close(self) -> None:
         # A stage that ends before its total is done all the same: show the time it took, not the time left.
-        done = self._bar.tasks[self._task].completed
-        self._bar.update(self._task, total=done, clock="taken")
-        self._bar.stop()
+        task = self._bar.tasks[self._task]
+        self._bar.update(self._task, total=task.completed, clock="taken")
+        if self._live:
+            self._bar.stop()
+        if (task.elapsed or 0.0) >= self._worth_keeping_seconds:
+            self._bar.console.print(self._bar.get_renderable())
 
 
 class stage:

@@ -9,6 +9,7 @@ import pytest
 
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.cli import main
+from tabtreeformer.progress import Console
 
 TINY = [
     "tree.tune=false", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
@@ -45,7 +46,8 @@ def model(run, table, tmp_path):
     return tmp_path / "model.tabtree"
 
 
-def test_fit_sample_and_inspect_from_files(run, table, tmp_path, mixed):
+def test_fit_sample_and_inspect_from_files(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(Console, "worth_keeping_seconds", 0.0)
     code, out, err = run("fit", table, "--target", "income", *SETTINGS)
     assert code == 0
     assert "learned 60 rows × 6 columns" in out
@@ -237,3 +239,76 @@ def test_python_dash_m_is_the_same_command():
 
 def test_what_the_command_line_writes_the_library_loads(model, mixed):
     assert np.isin(TabTreeFormer.load(model, verbose=False).sample(10)["stadt"], mixed["stadt"]).all()
+
+
+@pytest.fixture
+def judged(tmp_path, mixed):
+    """Training rows, new rows and held-out rows as files."""
+    parts = {"train": mixed.iloc[:25], "new": mixed.iloc[25:45], "test": mixed.iloc[45:]}
+    for name, part in parts.items():
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    return ("evaluate", "train.csv", "new.csv")
+
+
+def test_evaluate_prints_and_writes_scores_and_a_report(run, judged, tmp_path):
+    code, out, _ = run(*judged, "--holdout", "test.csv", "--target", "income", "--json", "s.json", "--html", "r.html")
+    assert code == 0
+    for fact in ("utility", "dcr", "real held-out", "Useful?", "Safe?", "wrote s.json", "wrote r.html"):
+        assert fact in out, fact
+    scores = json.loads((tmp_path / "s.json").read_text())["scores"]
+    assert set(scores) == {
+        "utility", "shape", "trend", "detection", "dcr", "copies", "membership", "neighbour_ratio",
+    }  # fmt: skip
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "new.csv against train.csv" in page
+    assert "the closest pairs" in page
+
+
+def test_evaluate_without_a_holdout_says_what_it_left_out(run, judged):
+    code, out, err = run(*judged)
+    assert code == 0
+    assert "dcr is left out: it needs real rows that the model never saw" in err
+    assert "utility is left out" in err
+    code, _, err = run(*judged, "--holdout", "test.csv")
+    assert err == "utility is left out: it needs a column to predict; name it as target\n"
+    assert "Safe? not measured" in out
+
+
+def test_evaluate_takes_chosen_metrics_and_hides_rows(run, judged, tmp_path):
+    words = ("--holdout", "test.csv", "--metric", "shape", "--metric", "dcr", "--html", "r.html", "--hide-rows", "-q")
+    assert run(*judged, *words) == (0, "", "")
+    assert "the closest pairs" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_evaluate_refuses_what_it_cannot_do(run, judged, tmp_path):
+    for words, message in {
+        ("--metric", "beauty"): "there is no metric 'beauty'; known metrics: utility",
+        ("--html", "no/r.html"): "the folder no does not exist",
+        ("--holdout", "none.csv"): "there is no file none.csv",
+        ("--target", "y"): "there is no column 'y'",
+    }.items():
+        code, _, err = run(*judged, *words)
+        assert code == 2
+        assert message in err
+
+
+def test_a_holdout_is_set_aside_and_never_learned(run, table, tmp_path, mixed):
+    code, out, _ = run("fit", table, "--target", "income", "-o", "m.tabtree", "--holdout", 0.25, "--seed", 1, *SETTINGS)
+    assert code == 0
+    train, aside = (pd.read_csv(tmp_path / f"m.{part}.csv") for part in ("train", "holdout"))
+    assert (len(train), len(aside)) == (45, 15)
+    both = pd.concat([train, aside]).sort_values(list(train.columns)).reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, pd.read_csv(table).sort_values(list(train.columns)).reset_index(drop=True))
+    assert TabTreeFormer.load(tmp_path / "m.tabtree").summary()["rows"] == 45
+    command = next(line for line in out.splitlines() if line.startswith("ttf evaluate"))
+    assert command == "ttf evaluate m.train.csv new.csv --holdout m.holdout.csv --target income --html report.html"
+    run("sample", "m.tabtree", "-n", 45, "-o", "new.csv", "-q")
+    assert run(*command.split()[1:])[0] == 0
+
+
+@pytest.mark.parametrize("share", ["0", "1", "-0.5", "0.999", "1.5"])
+def test_a_holdout_must_leave_rows_on_both_sides(run, table, tmp_path, share):
+    code, _, err = run("fit", table, "-o", "m.tabtree", "--holdout", share, *SETTINGS)
+    assert code == 2
+    assert "--holdout must be a share between 0 and 1 that leaves rows on both sides" in err
+    assert not list(tmp_path.glob("m.*"))

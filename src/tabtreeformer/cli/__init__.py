@@ -9,6 +9,7 @@ import typer
 
 from .._version import __version__
 from ..errors import TabTreeFormerError
+from .evaluate import evaluate
 from .fit import fit
 from .inspect import inspect
 from .sample import sample
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(fit)
 app.command()(sample)
 app.command()(inspect)
+app.command()(evaluate)
 
 
 def _show_version(wanted: bool) -> None:

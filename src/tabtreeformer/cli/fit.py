@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def fit(
@@ -31,6 +35,13 @@ def fit(
         typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
     ] = None,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the rows to set aside for `ttf evaluate`, as 0.2; they are written beside the model.",
+            show_default=False,
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.FIELD=VALUE", help="Any setting, as train.steps=200. Can be repeated."),
@@ -64,6 +75,9 @@ def fit(
         if not quiet and len(kept) < len(df):
             typer.echo(f"left out {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
         df = kept
+    parts = None
+    if holdout is not None:
+        df, parts = _set_aside(df, holdout, seed, output, table)
     schema = Schema.infer(df, target)
     for name in categorical or ():
         schema = schema.with_kind(name, CATEGORICAL)
@@ -72,4 +86,30 @@ def fit(
     model.fit(df, schema).save(output)
     if not quiet:
         typer.echo(f"learned {len(df):,} rows × {df.shape[1]} columns in {model.fitted_.record['fit_seconds']:.1f} s")
-        typer.echo(f"wrote {output}; sample from it with: ttf sample {output} -n 1000 -o new.csv")
+        typer.echo(f"wrote {output}; sample from it with: ttf sample {output} -n {len(df)} -o new.csv")
+        if parts:
+            target_words = "" if target is None else f" --target {shlex.quote(target)}"
+            typer.echo(f"set rows aside in {parts[1]}, learned those of {parts[0]}; judge new rows with:")
+            typer.echo(f"ttf evaluate {parts[0]} new.csv --holdout {parts[1]}{target_words} --html report.html")
+
+
+def _set_aside(
+    df: pd.DataFrame, share: float, seed: int | None, output: Path, table: Path
+) -> tuple[pd.DataFrame, tuple[Path, Path]]:
+    """Split rows off at random; write both parts beside the model, in the format of the table."""
+    import numpy as np
+
+    from ..errors import ConfigError
+    from .tables import CSV, PARQUET, write_table
+
+    n_aside = round(len(df) * share)
+    if not 0 < share < 1 or n_aside < 1 or len(df) - n_aside < 2:
+        raise ConfigError(f"--holdout must be a share between 0 and 1 that leaves rows on both sides, got {share}")
+    order = np.random.default_rng(seed).permutation(len(df))
+    ending = next(e for e in CSV[::-1] + PARQUET if table.name.lower().endswith(e))
+    stem = output.with_suffix("") if output.suffix == ".tabtree" else output
+    paths = stem.with_name(f"{stem.name}.train{ending}"), stem.with_name(f"{stem.name}.holdout{ending}")
+    parts = df.iloc[np.sort(order[n_aside:])], df.iloc[np.sort(order[:n_aside])]
+    for part, path in zip(parts, paths, strict=True):
+        write_table(part, path)
+    return parts[0], paths

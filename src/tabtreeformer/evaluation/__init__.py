@@ -1,0 +1,12 @@
+"""Are synthetic rows useful, faithful and safe? DataFrames in, scores out; the model is never seen.
+
+scikit-learn, LightGBM and XGBoost are imported when a metric that needs them runs, not with this package.
+"""
+
+from __future__ import annotations
+
+from .evaluate import METRICS, Evaluation, evaluate
+from .score import Score
+from .utility import Summary, relative_error, summarise
+
+__all__ = ["METRICS", "Evaluation", "Score", "Summary", "evaluate", "relative_error", "summarise"]

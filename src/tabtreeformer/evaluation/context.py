@@ -1,0 +1,44 @@
+"""What metrics are told beside the tables, and what they remember between one table and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, cast
+
+import numpy as np
+
+from ..progress import Progress, Silent
+
+UtilityMode = Literal["quick", "tuned"]
+
+MAX_QUERIES = 20_000
+"""Rows whose nearest neighbours are looked for, unless asked otherwise."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(kw_only=True)
+class Context:
+    """Settings, randomness and progress of an evaluation."""
+
+    target: int | None = None
+    """Place of the column to predict."""
+    utility: UtilityMode = "quick"
+    max_queries: int = MAX_QUERIES
+    seed: int = 0
+    progress: Progress = field(default_factory=Silent)
+    label: str = "synthetic rows"
+    """What the table under judgement is called where progress is shown."""
+    memory: dict[Hashable, object] = field(default_factory=dict)
+    """Results that other tables, or other metrics, need again."""
+
+    def rng(self) -> np.random.Generator:
+        """Return a new generator: the same for each table and each metric, so that equal tables score equal."""
+        return np.random.default_rng(self.seed)
+
+    def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """Return what was computed under this key, computing it the first time."""
+        if key not in self.memory:
+            self.memory[key] = compute()
+        return cast(_T, self.memory[key])

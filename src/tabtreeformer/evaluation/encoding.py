@@ -1,0 +1,236 @@
+"""Tables from anywhere → columns of numbers and codes that mean the same in all of them.
+
+The synthetic table may come from any tool: whole numbers as floats, categories as other types, columns in another
+order, values that the training rows never had. All of that is settled here, once; the metrics see arrays only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types as ptypes
+
+from ..errors import SchemaError
+from ..schema import CATEGORICAL, Column, Schema, check_table
+
+MISSING = 0
+"""The code of a missing category: a category of its own, known in every column."""
+LARGEST = 1e300
+"""Numbers beyond this are taken for it, so that sums of them stay finite."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of every table."""
+
+    name: str | int
+    categorical: bool
+    labels: tuple[str, ...] = ()
+    """What the codes 1, 2, 3, … of a categorical column mean: values of the training rows, then all others."""
+    n_known: int = 0
+    """How many labels the training rows hold; a code above it is a value that they never had."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of one table as arrays: float64 with NaN where missing, or int32 codes."""
+
+    features: tuple[Feature, ...]
+    columns: tuple[NDArray[Any], ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.columns[0])
+
+    @property
+    def numeric(self) -> list[int]:
+        """Where the numbers stand."""
+        return [place for place, feature in enumerate(self.features) if not feature.categorical]
+
+    @property
+    def categorical(self) -> list[int]:
+        """Where the codes stand."""
+        return [place for place, feature in enumerate(self.features) if feature.categorical]
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """Return the rows asked for: positions, or a mask."""
+        return Table(self.features, tuple(column[rows] for column in self.columns))
+
+    def without(self, place: int) -> Table:
+        """Return the table without one column."""
+        return Table(
+            self.features[:place] + self.features[place + 1 :], self.columns[:place] + self.columns[place + 1 :]
+        )
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Table:
+        """Return that many rows drawn without replacement; the table itself where it has no more."""
+        return self if n_rows >= self.n_rows else self.take(rng.choice(self.n_rows, n_rows, replace=False))
+
+
+def encode(frames: Mapping[str, pd.DataFrame], schema: Schema) -> dict[str, Table]:
+    """Turn tables, by the role that messages call them by, into arrays of one meaning; the first is the training table.
+
+    Columns are matched by name; those that the schema does not name are ignored.
+    """
+    chosen = {role: _matched(frame, role, schema) for role, frame in frames.items()}
+    features: list[Feature] = []
+    columns: dict[str, list[NDArray[Any]]] = {role: [] for role in frames}
+    for column in schema.columns:
+        series = {role: frame[column.name] for role, frame in chosen.items()}
+        feature, arrays = _categories(column, series) if column.kind == CATEGORICAL else _numbers(column, series)
+        features.append(feature)
+        for role, array in arrays.items():
+            columns[role].append(array)
+    return {role: Table(tuple(features), tuple(columns[role])) for role in frames}
+
+
+def _matched(frame: pd.DataFrame, role: str, schema: Schema) -> pd.DataFrame:
+    """Return the columns of the schema under its names; 0 and "0" are the same name where only one of them is there."""
+    try:
+        check_table(frame)
+    except SchemaError as error:
+        raise SchemaError(f"the {role} table cannot be evaluated: {error}") from error
+    by_text = {str(name): name for name in frame.columns}
+    found = [name if name in frame.columns else by_text.get(str(name)) for name in schema.names]
+    absent = [name for name, place in zip(schema.names, found, strict=True) if place is None]
+    if absent:
+        raise SchemaError(
+            f"the {role} table lacks column {', '.join(map(repr, absent))}; it has "
+            f"{', '.join(map(repr, frame.columns))}: add or rename it, or evaluate without that column"
+        )
+    chosen = frame[found]
+    chosen.columns = pd.Index(list(schema.names), dtype=object)
+    return chosen
+
+
+# ---- numbers
+
+
+def _numbers(column: Column, series: Mapping[str, pd.Series]) -> tuple[Feature, dict[str, NDArray[Any]]]:
+    """Read a numeric column of every table."""
+    arrays: dict[str, NDArray[Any]] = {}
+    train: tuple[NDArray[np.float64], Any] | None = None
+    for role, values in series.items():
+        numbers, precision = _floats(values, column.name, role)
+        if train is None:
+            train = np.unique(numbers[~np.isnan(numbers)]), precision
+        else:
+            numbers = _snapped(numbers, train[0], min(precision, train[1], key=lambda dtype: dtype.itemsize))
+        arrays[role] = numbers
+    return Feature(column.name, categorical=False), arrays
+
+
+def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
+    """Return the numbers, NaN where missing, and the precision in which they came."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        series = series.astype(object)
+    if ptypes.is_datetime64_any_dtype(dtype) or ptypes.is_complex_dtype(dtype):
+        raise SchemaError(f"column {name!r} of the {role} table has dtype {dtype}, not numbers; convert it first")
+    try:
+        numbers = pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            f"column {name!r} of the {role} table should hold numbers: {error}; "
+            f"clean it, or give a schema in which the column is categorical"
+        ) from error
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise SchemaError(
+            f"column {name!r} of the {role} table holds {numbers[row]} in row {row}; "
+            f"replace infinities by missing values, or drop the rows"
+        )
+    precision = np.dtype(getattr(dtype, "numpy_dtype", dtype)) if ptypes.is_float_dtype(dtype) else np.dtype(np.float64)
+    return np.clip(numbers, -LARGEST, LARGEST), precision
+
+
+def _snapped(numbers: NDArray[np.float64], known: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
+    """Give a number that went through a coarser type the training value that it was: 0.1 as float32 is 0.1 again.
+
+    Otherwise such a table would neither copy any row nor share any value with the training rows.
+    """
+    if precision.itemsize >= 8 or not len(known):
+        return numbers
+    with np.errstate(over="ignore"):
+        coarse_known, coarse = known.astype(precision), numbers.astype(precision)
+    place = np.minimum(np.searchsorted(coarse_known, coarse), len(known) - 1)
+    return np.where(coarse_known[place] == coarse, known[place], numbers)
+
+
+# ---- categories
+
+
+def _categories(column: Column, series: Mapping[str, pd.Series]) -> tuple[Feature, dict[str, NDArray[Any]]]:
+    """Read a categorical column of every table."""
+    vocabulary: _Vocabulary | None = None
+    arrays: dict[str, NDArray[Any]] = {}
+    for role, values in series.items():
+        try:
+            places, distinct = pd.factorize(values)
+        except TypeError as error:
+            raise SchemaError(f"column {column.name!r} of the {role} table holds lists or the like: {error}") from error
+        keys = [_key(value) for value in distinct]
+        if vocabulary is None:
+            ordered = values.dtype.categories if isinstance(values.dtype, pd.CategoricalDtype) else None
+            vocabulary = _Vocabulary(keys, None if ordered is None else [_key(value) for value in ordered])
+            n_known = len(vocabulary.codes)
+        codes = np.array([*(vocabulary.code(key) for key in keys), MISSING], dtype=np.int32)
+        arrays[role] = codes[places]  # factorize says -1 for missing, which is the last place
+    assert vocabulary is not None
+    return Feature(column.name, categorical=True, labels=tuple(vocabulary.codes), n_known=n_known), arrays
+
+
+class _Vocabulary:
+    """The codes of a column's values, and how values of another type find theirs."""
+
+    def __init__(self, keys: list[str], order: list[str] | None) -> None:
+        """Number the values of the training rows: in the order of their dtype, else by size or by letter."""
+        used = set(keys)
+        ordered = sorted(used, key=_by_size) if order is None else [key for key in dict.fromkeys(order) if key in used]
+        self.codes = {key: code for code, key in enumerate(ordered, start=1)}
+        self._by_number = {_number(key): code for key, code in reversed(self.codes.items()) if _number(key) is not None}
+
+    def code(self, key: str) -> int:
+        """Return the code of a value; one that is neither known as text nor as a number gets the next."""
+        if key in self.codes:
+            return self.codes[key]
+        number = _number(key)
+        if number in self._by_number:
+            return self._by_number[number]
+        code = len(self.codes) + 1
+        self.codes[key] = code
+        if number is not None:
+            self._by_number[number] = code
+        return code
+
+
+def _key(value: Any) -> str:
+    """Return the text under which a value is known whatever its type: 1, 1.0 and "1" are the same."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
+
+
+def _number(key: str) -> float | None:
+    """Return the number that a text spells, truth values being 1 and 0; None for any other text."""
+    truth = {"true": 1.0, "false": 0.0}.get(key.lower())
+    if truth is not None:
+        return truth
+    try:
+        number = float(key)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _by_size(key: str) -> tuple[bool, float, str]:
+    number = _number(key)
+    return number is None, number or 0.0, key

@@ -1,0 +1,223 @@
+"""`evaluate`: every metric on one synthetic table, each number between its floor and its ceiling."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._version import __version__
+from ..errors import ConfigError, SchemaError, import_extra
+from ..progress import Progress, Silent
+from ..schema import Schema
+from . import references
+from .context import MAX_QUERIES, Context, UtilityMode
+from .detection import detection
+from .encoding import encode
+from .fidelity import shape, trend
+from .privacy import copies, dcr, membership, neighbour_ratio
+from .references import Tables
+from .score import Goal, Measurement, Score, plain
+from .utility import utility, why_not
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """How a number comes about, and what stands beside it."""
+
+    measure: Callable[[Tables, Context], Measurement]
+    goal: Goal
+    ceiling: Callable[[Tables, np.random.Generator], Tables] = references.held_out_rows
+    """The tables on which the same measure gives the ceiling."""
+    needs_holdout: bool = False
+    needs_target: bool = False
+    follows_size: bool = False
+    """Few rows score less than many by chance alone, so that a small hold-out makes a low ceiling."""
+
+
+METRICS: Mapping[str, Metric] = {
+    "utility": Metric(
+        measure=utility, goal="lower", ceiling=references.training_rows, needs_holdout=True, needs_target=True
+    ),
+    "shape": Metric(measure=shape, goal="higher", follows_size=True),
+    "trend": Metric(measure=trend, goal="higher", follows_size=True),
+    "detection": Metric(measure=detection, goal="half"),
+    "dcr": Metric(measure=dcr, goal="higher", needs_holdout=True),
+    "copies": Metric(measure=copies, goal="lower"),
+    "membership": Metric(measure=membership, goal="half", ceiling=references.held_out_halves, needs_holdout=True),
+    "neighbour_ratio": Metric(measure=neighbour_ratio, goal="higher"),
+}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All scores of a synthetic table, and what was done to get them."""
+
+    scores: Mapping[str, Score]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Metrics that were asked for and could not be computed, each with the reason and the way out."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Rows, columns, target and task, settings, versions, and the seconds that each metric took."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a score."""
+        fields = ("value", "ceiling", "floor")
+        numbers = {
+            name: np.array([getattr(score, name) for score in self.scores.values()], dtype=np.float64)
+            for name in fields
+        }
+        index = pd.Index(list(self.scores), name="metric", dtype=object)
+        return pd.DataFrame({**numbers, "goal": [score.goal for score in self.scores.values()]}, index=index)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data without NaN or infinities; `from_json` reads it."""
+        scores = {name: score.to_json() for name, score in self.scores.items()}
+        return {"facts": plain(self.facts), "scores": scores, "left_out": dict(self.left_out)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
+        """Inverse of `to_json`."""
+        scores = {name: Score.from_json(name, score) for name, score in data["scores"].items()}
+        return cls(scores, dict(data["left_out"]), dict(data["facts"]))
+
+
+def evaluate(
+    train: pd.DataFrame,
+    test: pd.DataFrame | None,
+    synthetic: pd.DataFrame,
+    *,
+    target: str | int | None = None,
+    schema: Schema | None = None,
+    metrics: Sequence[str] | None = None,
+    utility: UtilityMode = "quick",
+    max_queries: int = MAX_QUERIES,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Judge a synthetic table against the rows it was learned from, and real rows that were held out.
+
+    `schema` says which columns count and of what kind they are; by default it is inferred from `train`. Without `test`
+    no score has a ceiling, and what cannot do without is left out. All rows of `train` and `test` count as real; the
+    synthetic table may have any number of rows and come from any tool.
+    """
+    names = _checked(metrics, utility, max_queries, random_state)
+    progress = progress or Silent()
+    schema = schema or _inferred(train, target)
+    tables = _encoded(train, test, synthetic, schema)
+    place = None if target is None else schema.names.index(schema.column(target).name)
+    context = Context(target=place, utility=utility, max_queries=max_queries, seed=random_state, progress=progress)
+    left_out = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
+    for name, reason in left_out.items():
+        progress.note(f"{name} is left out: {reason}")
+    if "utility" in names and "utility" not in left_out:
+        import_extra("xgboost", "eval")  # better said now than after minutes of work
+    floor = references.independent_columns(tables, np.random.default_rng((random_state, 1)))
+    scores, seconds = {}, {}
+    for name in names:
+        if name not in left_out:
+            start = time.perf_counter()
+            scores[name] = _score(name, tables, floor, context)
+            seconds[name] = time.perf_counter() - start
+    settings = {"utility": utility, "max_queries": max_queries, "random_state": random_state, "metrics": names}
+    facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
+    return Evaluation(scores, left_out, facts)
+
+
+def _checked(metrics: Sequence[str] | None, utility: str, max_queries: int, random_state: int) -> list[str]:
+    """Return the metrics to compute, in the order of the table above."""
+    names = list(METRICS) if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise ConfigError(f"there is no metric {unknown[0]!r}; known metrics: {', '.join(METRICS)}")
+    if not names:
+        raise ConfigError(f"metrics is empty; name some of {', '.join(METRICS)}, or leave it out for all")
+    if utility not in ("quick", "tuned"):
+        raise ConfigError(f"utility must be 'quick' or 'tuned', got {utility!r}")
+    for name, value, least in (("max_queries", max_queries, 1), ("random_state", random_state, 0)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return [name for name in METRICS if name in names]
+
+
+def _inferred(train: pd.DataFrame, target: str | int | None) -> Schema:
+    try:
+        return Schema.infer(train, target)
+    except SchemaError as error:
+        raise SchemaError(f"the training table cannot be evaluated: {error}") from error
+
+
+def _encoded(train: pd.DataFrame, test: pd.DataFrame | None, synthetic: pd.DataFrame, schema: Schema) -> Tables:
+    """Bring the tables to one meaning."""
+    frames = {"training": train, "held-out": test, "synthetic": synthetic}
+    encoded = encode({role: frame for role, frame in frames.items() if frame is not None}, schema)
+    return Tables(encoded["training"], encoded.get("held-out"), encoded["synthetic"])
+
+
+def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:
+    """Say why a metric cannot be computed, and what would help."""
+    if metric.needs_holdout and tables.test is None:
+        return "it needs real rows that the model never saw; give a hold-out as the test table"
+    if metric.needs_target and target is None:
+        return "it needs a column to predict; name it as target"
+    return why_not(tables, target) if metric.needs_target and target is not None else None
+
+
+def _score(name: str, tables: Tables, floor: Tables, context: Context) -> Score:
+    """Measure the synthetic table and the tables beside it with the same function."""
+    metric = METRICS[name]
+    measured = _at_holdout_size(metric, tables, metric.measure(tables, context), context)
+    ceiling = None
+    if tables.test is not None:
+        best = metric.ceiling(tables, np.random.default_rng((context.seed, 2)))
+        ceiling = _number(metric.measure(best, replace(context, label="held-out rows")))
+    return Score(
+        name=name,
+        value=measured.value,
+        goal=metric.goal,
+        ceiling=ceiling,
+        floor=_number(metric.measure(floor, replace(context, label="independent columns"))),
+        breakdown=plain(measured.breakdown),
+        note=measured.note,
+    )
+
+
+def _at_holdout_size(metric: Metric, tables: Tables, measured: Measurement, context: Context) -> Measurement:
+    """Add what as many synthetic rows score as there are held-out ones, where only that compares with the ceiling."""
+    if not metric.follows_size or tables.test is None or tables.test.n_rows >= tables.synthetic.n_rows:
+        return measured
+    fewer = replace(tables, synthetic=tables.synthetic.sample(tables.test.n_rows, context.rng()))
+    value = metric.measure(fewer, context).value
+    note = f"the ceiling is that of {tables.test.n_rows:,} rows; as many synthetic rows score {value:.3f}"
+    notes = note if measured.note is None else f"{measured.note}; {note}"
+    return replace(measured, breakdown={**measured.breakdown, "at_holdout_size": value}, note=notes)
+
+
+def _number(measured: Measurement) -> float | None:
+    return measured.value if np.isfinite(measured.value) else None
+
+
+def _facts(tables: Tables, target: str | int | None, place: int | None) -> dict[str, Any]:
+    """Return what was compared."""
+    task = None
+    if place is not None:
+        task = "classification" if tables.train.features[place].categorical else "regression"
+    test = None if tables.test is None else tables.test.n_rows
+    rows = {"train": tables.train.n_rows, "test": test, "synthetic": tables.synthetic.n_rows}
+    kinds = [
+        {"name": feature.name, "kind": "categorical" if feature.categorical else "numeric"}
+        for feature in tables.train.features
+    ]
+    return {"rows": rows, "columns": kinds, "target": target, "task": task}
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what was used: of the libraries, those that some metric has imported."""
+    libraries = ("numpy", "pandas", "scipy", "sklearn", "lightgbm", "xgboost", "optuna")
+    used = {name: sys.modules[name].__version__ for name in libraries if name in sys.modules}
+    return {"tabtreeformer": __version__, "python": platform.python_version(), **used}

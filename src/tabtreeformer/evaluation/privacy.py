@@ -1,0 +1,149 @@
+"""Are the synthetic rows new, or are training rows hidden among them?
+
+Four questions, of which no one alone is enough: are they nearer to the training rows than fresh real rows are (dcr)?
+Are some equal to training rows (copies)? Can one tell from the synthetic table who was in the training rows
+(membership)? Is the nearest training row suspiciously nearer than the second (neighbour_ratio)?
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .auc import auc
+from .context import Context
+from .copies import found_in
+from .encoding import Table
+from .neighbours import Neighbours, Points, Space, nearest
+from .references import Tables
+from .score import Measurement
+
+ALPHA = 0.05
+"""A p-value below this is a violation (paper, section on experiments)."""
+POINTS = 200
+"""Quantiles of the distances that are kept for plots."""
+CLOSEST = 10
+"""Synthetic rows, the nearest to a training row, that are named in the breakdown."""
+PERCENTILE = 5
+"""Share of rows, in per cent, whose neighbour ratio lies below the one reported beside the median."""
+
+
+def dcr(tables: Tables, context: Context) -> Measurement:
+    """P-value of "synthetic rows are nearer to the training rows than held-out rows are"; below 0.05 is a violation.
+
+    Distance to the closest record as in the paper: a test-sized sample of the synthetic rows against the held-out rows,
+    cosine distance, one-sided Mann-Whitney U test.
+    """
+    from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
+
+    rows, synthetic = _to_training(tables, tables.synthetic, context)
+    _, holdout = _to_training(tables, tables.holdout, context)
+    ours, theirs = synthetic.distances[:, 0], holdout.distances[:, 0]
+    p_value = float(mannwhitneyu(ours, theirs, alternative="less").pvalue)
+    closest = np.argsort(ours, kind="stable")[:CLOSEST]
+    breakdown = {
+        "violation": p_value < ALPHA,
+        "alpha": ALPHA,
+        "rows": {"synthetic": len(ours), "holdout": len(theirs)},
+        "synthetic": _quantiles(ours),
+        "holdout": _quantiles(theirs),
+        "closest": [
+            {"synthetic_row": int(rows[i]), "train_row": int(synthetic.rows[i, 0]), "distance": float(ours[i])}
+            for i in closest
+        ],
+    }
+    return Measurement(p_value, breakdown, _capped(tables, context))
+
+
+def neighbour_ratio(tables: Tables, context: Context) -> Measurement:
+    """Median of the distance to the nearest training row over that to the second; near 0 means single rows are copied.
+
+    Two equal training rows at no distance count as 1: nobody in particular is copied.
+    """
+    _, found = _to_training(tables, tables.synthetic, context)
+    first, second = found.distances.T
+    ratios = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+    breakdown = {
+        f"percentile_{PERCENTILE}": float(np.percentile(ratios, PERCENTILE)),
+        "rows": len(ratios),
+        "quantiles": _quantiles(ratios),
+    }
+    return Measurement(float(np.median(ratios)), breakdown, _capped(tables, context))
+
+
+def copies(tables: Tables, context: Context) -> Measurement:
+    """Share of the synthetic rows that equal a training row in every column.
+
+    Where columns are few and coarse fresh real rows do so too, which is what the ceiling says.
+    """
+    equal = found_in(tables.synthetic, tables.train)
+    breakdown = {"copies": int(equal.sum()), "rows": len(equal), "examples": np.flatnonzero(equal)[:CLOSEST].tolist()}
+    return Measurement(float(equal.mean()), breakdown)
+
+
+def membership(tables: Tables, context: Context) -> Measurement:
+    """How well nearness to the synthetic table tells training rows from held-out rows (AUC); 0.5 is not at all.
+
+    The space is learned from the synthetic table, which is all that an attacker has. Learned from the training rows it
+    would stretch just where those lie, and put members farther away than others even if nothing had leaked.
+    """
+    rng = context.rng()
+    n_rows = min(tables.train.n_rows, tables.holdout.n_rows, context.max_queries)
+    space = Space(tables.synthetic)
+    asked = [space.place(table.sample(n_rows, rng), queries=True) for table in (tables.train, tables.holdout)]
+    reference = space.place(tables.synthetic, queries=False)
+    found = nearest(_joined(*asked), reference, context.progress, f"membership in {context.label}")
+    members, others = np.split(found.distances[:, 0], 2)
+    breakdown = {
+        "rows": {"members": n_rows, "others": n_rows},
+        "median_distance": {"members": float(np.median(members)), "others": float(np.median(others))},
+    }
+    return Measurement(auc(-members, -others), breakdown, _capped(tables, context))
+
+
+# ---- distances to the training rows, which two metrics share
+
+
+def _to_training(tables: Tables, table: Table, context: Context) -> tuple[NDArray[np.int64], Neighbours]:
+    """Return the rows asked about, and their nearest training rows.
+
+    Equal counts on both sides: as many as there are held-out rows, at most `max_queries`.
+    """
+    n_rows = min(context.max_queries, table.n_rows, tables.synthetic.n_rows)
+    if tables.test is not None:
+        n_rows = min(n_rows, tables.test.n_rows)
+
+    def search() -> tuple[NDArray[np.int64], Neighbours]:
+        rows = np.arange(table.n_rows)
+        if n_rows < table.n_rows:
+            rows = np.sort(context.rng().choice(table.n_rows, n_rows, replace=False))
+        space = context.once(("space", tables.train), lambda: Space(tables.train))
+        queries = space.place(table.take(rows), queries=True)
+        reference = context.once(("reference", tables.train), lambda: space.place(tables.train, queries=False))
+        what = "held-out rows" if table is tables.test else context.label
+        return rows, nearest(queries, reference, context.progress, f"nearest training rows of {what}")
+
+    return context.once(("to training", table, n_rows), search)
+
+
+def _joined(left: Points, right: Points) -> Points:
+    return Points(
+        np.concatenate([left.numbers, right.numbers]),
+        tuple(np.concatenate(pair) for pair in zip(left.codes, right.codes, strict=True)),
+        np.concatenate([left.norms, right.norms]),
+    )
+
+
+def _quantiles(values: NDArray[np.float64]) -> list[float]:
+    quantiles: list[float] = np.quantile(values, np.linspace(0, 1, POINTS)).tolist()
+    return quantiles
+
+
+def _capped(tables: Tables, context: Context) -> str | None:
+    """Say where not all rows were looked at."""
+    tables_asked: list[Any] = [tables.test, tables.synthetic]
+    if min(table.n_rows for table in tables_asked if table is not None) <= context.max_queries:
+        return None
+    return f"measured on {context.max_queries:,} rows drawn from each table"

@@ -1,0 +1,50 @@
+"""The tables that stand beside the synthetic one: real held-out rows, and columns that know nothing of each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import ConfigError
+from .encoding import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What a metric looks at: the rows learned from, rows never shown, and the rows to judge."""
+
+    train: Table
+    test: Table | None
+    synthetic: Table
+
+    @property
+    def holdout(self) -> Table:
+        """The held-out rows, for a metric that cannot do without."""
+        if self.test is None:
+            raise ConfigError("this metric needs held-out rows; give a test table")
+        return self.test
+
+
+def independent_columns(tables: Tables, rng: np.random.Generator) -> Tables:
+    """The floor: as many rows as the synthetic table, each value drawn from its own column of the training rows."""
+    train, n_rows = tables.train, tables.synthetic.n_rows
+    columns = tuple(column[rng.integers(train.n_rows, size=n_rows)] for column in train.columns)
+    return replace(tables, synthetic=Table(train.features, columns))
+
+
+def held_out_rows(tables: Tables, rng: np.random.Generator) -> Tables:
+    """The ceiling of most metrics: the held-out rows in place of the synthetic ones."""
+    return replace(tables, synthetic=tables.holdout)
+
+
+def held_out_halves(tables: Tables, rng: np.random.Generator) -> Tables:
+    """The ceiling where the held-out rows themselves have a part to play: half of them plays it, half is judged."""
+    order = rng.permutation(tables.holdout.n_rows)
+    middle = len(order) // 2
+    return replace(tables, test=tables.holdout.take(order[:middle]), synthetic=tables.holdout.take(order[middle:]))
+
+
+def training_rows(tables: Tables, rng: np.random.Generator) -> Tables:
+    """The ceiling of utility: nothing teaches better than the training rows themselves."""
+    return replace(tables, synthetic=tables.train)

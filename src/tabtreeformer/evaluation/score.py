@@ -1,0 +1,65 @@
+"""One number about a synthetic table, and the numbers beside which it means something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Goal = Literal["higher", "lower", "half"]
+"""What a good table scores: as much as it can, as little as it can, or one half (a coin toss)."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a metric says of one table, before anything stands beside it."""
+
+    value: float
+    breakdown: Mapping[str, Any] = field(default_factory=dict)
+    note: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """A metric's verdict on the synthetic table, between two tables that everybody can picture."""
+
+    name: str
+    value: float
+    """NaN where nothing could be measured; `note` then says why."""
+    goal: Goal
+    ceiling: float | None = None
+    """What real held-out rows score against the training rows: as good as it gets. None without a hold-out."""
+    floor: float | None = None
+    """What independent columns score, each drawn from the training rows: what costs no learning at all."""
+    breakdown: Mapping[str, Any] = field(default_factory=dict)
+    """Plain data behind the number: by column, by pair, by evaluator, and how many rows were used."""
+    note: str | None = None
+    """What the reader should know before trusting the number."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, None where a number is missing."""
+        fields = {name: plain(getattr(self, name)) for name in ("value", "goal", "ceiling", "floor", "breakdown")}
+        return fields | {"note": self.note}
+
+    @classmethod
+    def from_json(cls, name: str, data: Mapping[str, Any]) -> Score:
+        """Inverse of `to_json`."""
+        fields = dict(data)
+        value = fields.pop("value")
+        return cls(name=name, value=math.nan if value is None else float(value), **fields)
+
+
+def plain(value: Any) -> Any:
+    """Return the value as JSON knows it: lists, dicts with text keys, Python numbers, None for NaN and infinities."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,76 @@
+"""The report: one self-contained HTML file, which asks nothing of the network and escapes everything from data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import import_extra
+from ..evaluation import Evaluation
+from ..files import replacing
+from ..schema import Schema
+from .summary import Summary, summarise
+
+MEANING = {
+    "utility": ("Utility loss", "How much worse models learn from synthetic than from real rows, tested on real ones."),
+    "shape": ("Shape", "Agreement of each column's distribution, averaged."),
+    "trend": ("Trend", "Agreement of each pair of columns, averaged."),
+    "detection": ("Detection", "How well a classifier tells synthetic rows from real ones (AUC)."),
+    "dcr": ("Distance test", "p-value of “nearer to training rows than fresh real rows are”; below 0.05 is a leak."),
+    "copies": ("Copies", "Share of rows that equal a training row."),
+    "membership": ("Membership", "How well one can tell who was in the training rows (AUC)."),
+    "neighbour_ratio": (
+        "Neighbour ratio",
+        "Distance to the nearest over that to the second nearest training row, median; near 0 means copies.",
+    ),
+}
+GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    evaluation: Evaluation,
+    train: pd.DataFrame,
+    test: pd.DataFrame | None,
+    synthetic: pd.DataFrame,
+    *,
+    schema: Schema | None = None,
+    title: str = "Synthetic table report",
+    show_rows: bool = True,
+) -> None:
+    """Write the page for an evaluation of these very tables.
+
+    The section on nearest neighbours prints real rows; `show_rows=False` leaves it out, for a page to pass on.
+    """
+    schema = schema or Schema.infer(train, evaluation.facts.get("target"))
+    page = render(summarise(evaluation, train, test, synthetic, schema, show_rows=show_rows), title)
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def render(summary: Summary, title: str) -> str:
+    """Fill the template."""
+    jinja2 = import_extra("jinja2", "report")
+    from . import plots
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["figure"] = _figure
+    template: Any = environment.get_template("page.html.jinja")
+    page: str = template.render(s=summary, title=title, plots=plots, meaning=MEANING, goals=GOALS)
+    return page
+
+
+def _figure(value: float | None) -> str:
+    """A score as text."""
+    if value is None or value != value:
+        return "–"
+    return f"{value:.3f}" if abs(value) >= 0.001 or value == 0 else f"{value:.1e}"
