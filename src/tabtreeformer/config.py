@@ -60,6 +60,8 @@ class TreeConfig:
 class TokenConfig:
     """How values become ids and back."""
 
+    scheme: Literal["quantile", "atoms"] = "quantile"
+    """`quantile` is the paper's; `atoms` keeps repeated values exact and draws inside intervals for the rest."""
     bins: int = 10
     """K-means bins a numeric column (the paper's K)."""
     quantiles: int = 1000
@@ -72,6 +74,7 @@ class TokenConfig:
     """The middle of the quantile (the paper), or a value drawn inside it on the column's own grid of decimals."""
 
     def __post_init__(self) -> None:
+        _one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
         _at_least("tokens.bins", self.bins, 2)
         _at_least("tokens.quantiles", self.quantiles, 2)
         _at_least("tokens.levels", self.levels, 1)
@@ -101,6 +104,10 @@ class ModelConfig:
     """Transformer blocks."""
     dropout: float = 0.1
     """Dropout on embeddings, attention and residuals while training."""
+    softmax: Literal["vocabulary", "allowed"] = "vocabulary"
+    """Over all tokens (the paper), or for each slot over the ids that it may hold, with embeddings of its own."""
+    pool: int = 1
+    """Trees whose leaves are summed into one prompt position (with softmax `allowed`)."""
     tied: bool = True
     """Use the token embeddings as the output head too."""
     quantile_embedding: bool = True
@@ -113,6 +120,10 @@ class ModelConfig:
             _at_least(f"model.{name}", getattr(self, name), 1)
         if self.width % self.heads:
             raise ConfigError(f"model.heads must divide model.width, got heads={self.heads}, width={self.width}")
+        _one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
+        _at_least("model.pool", self.pool, 1)
+        if self.softmax == "vocabulary" and self.pool > 1:
+            raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout!r}")
         if self.backbone != "gpt2" and not self.backbone.startswith("hf:"):

@@ -18,7 +18,7 @@ from .archive import dump_json
 from .config import Config
 from .errors import ArchiveError, TabTreeFormerError
 from .generation import PromptBank
-from .model import RowModel
+from .model import Network, build_network
 from .schema import Schema
 from .tokens import TableCodec, TokenLayout
 
@@ -35,7 +35,7 @@ class Fitted:
     """The column that the trees predict; None where there are no trees."""
     tree_encoder: trees.FeatureEncoder | None
     tree_text: str
-    models: tuple[RowModel, RowModel]
+    models: tuple[Network, Network]
     prompts: tuple[PromptBank, PromptBank]
     record: dict[str, Any]
     """Rows, seed, versions and the course of training."""
@@ -98,7 +98,7 @@ class Fitted:
         prompts = safetensors.numpy.load(members["prompts.safetensors"])
         models = []
         for j in (1, 2):
-            model = RowModel(layout, config.model)
+            model = build_network(layout, config.model)
             model.load_state_dict(safetensors.torch.load(members[f"weights_{j}.safetensors"]))
             models.append(model.to(device).eval())
         return cls(

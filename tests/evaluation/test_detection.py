@@ -29,6 +29,15 @@ def test_a_relation_of_three_columns_is_found_which_shape_and_trend_miss():
     assert scores["detection"].value > 0.7
 
 
+def test_columns_of_many_categories_do_not_blind_it(shuffled):
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=2000)
+    numbers = {f"n{place}": 1.5 * common + rng.normal(size=2000) for place in range(8)}
+    noise = {f"c{place}": rng.integers(0, 100, 2000).astype(str) for place in range(12)}
+    real = pd.DataFrame(numbers | noise)
+    assert detect(real, shuffled(real)).value > 0.88
+
+
 def test_gaps_in_one_table_only_are_found(train, fresh):
     assert detect(train, fresh.assign(city=fresh["city"].where(fresh.index % 3 > 0, None))).value > 0.6
     assert detect(train, fresh.assign(tax=fresh["tax"].where(fresh.index % 3 > 0))).value > 0.6

@@ -59,12 +59,12 @@ def test_a_masked_leaf_of_a_prompt_is_the_mask_token(small):
 
 
 def test_quantiles_know_their_column(small):
-    assert small.numeric_groups.tolist() == [[4, 5]]
+    assert [g.tolist() for g in small.numeric_groups] == [[[4, 5]]]
     assert small.quantile_positions.tolist() == [5]
 
 
 def test_a_table_without_trees_or_numbers_has_a_layout():
     layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2)])
     assert (layout.length, layout.n_vocab, layout.n_trees) == (3, 5, 0)
-    assert layout.numeric_groups.size == layout.quantile_positions.size == len(layout.quantile_tokens) == 0
+    assert len(layout.numeric_groups) == layout.quantile_positions.size == len(layout.quantile_tokens) == 0
     assert layout.to_tokens(np.empty((1, 0), dtype=int), np.array([[1]])).tolist() == [[BOS, 4, EOS]]

@@ -45,7 +45,7 @@ def test_begin_and_end_are_never_hidden():
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_hidden_bin_hides_its_quantiles_and_the_number_of_hidden_tokens_stays(levels):
     table = layout(levels)
-    groups = table.numeric_groups
+    (groups,) = table.numeric_groups
     drawn = masks(table)[:, groups]
     assert (drawn[..., 1:] >= drawn[..., :-1]).all()
     assert drawn[..., 0].any()

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..config import SampleConfig
-from ..model import RowModel
+from ..model import Network
 from ..tokens import MASK, Kind
 
 
 class Sampler:
     """Draws rows from one network."""
 
-    def __init__(self, model: RowModel, config: SampleConfig) -> None:
+    def __init__(self, model: Network, config: SampleConfig) -> None:
         self.model, self.config, self.layout = model.eval(), config, model.layout
 
     def draw(
@@ -47,10 +47,10 @@ class Sampler:
         for slot in range(T, T + D):
             hidden = self.model.hidden(tokens[:, known : 1 + slot], cache)[:, -1]  # (B, d)
             known = 1 + slot if cache is not None else 0
-            allowed = self.layout.allowed(slot)
-            drawn = self._choose(self.model.logits(hidden, allowed), self.layout.slots[slot].kind, generator)  # (B,)
+            logits = self.model.slot_logits(hidden, slot - T, local)  # (B, S)
+            drawn = self._choose(logits, self.layout.slots[slot].kind, generator)  # (B,)
             local[:, slot - T] = drawn
-            tokens[:, 1 + slot] = drawn + allowed.start
+            tokens[:, 1 + slot] = drawn + self.layout.allowed(slot).start
         return local.cpu().numpy()
 
     def _choose(self, logits: Tensor, kind: Kind, generator: torch.Generator) -> Tensor:

@@ -1,6 +1,33 @@
-"""The network: embeddings, backbone, head, loss."""
+"""The network: embeddings, backbone, heads, loss."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..config import ModelConfig, TrainConfig
+from ..tokens import TokenLayout
 from .loss import RowLoss
 from .row_model import RowModel
+from .slot_model import SlotModel
 
-__all__ = ["RowLoss", "RowModel"]
+Network = RowModel | SlotModel
+
+__all__ = ["Network", "RowLoss", "RowModel", "SlotModel", "build_loss", "build_network"]
+
+
+def build_network(layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> Network:
+    """The network that the config names."""
+    model = SlotModel if config.softmax == "allowed" else RowModel
+    return model(layout, config, generator)
+
+
+def build_loss(network: Network, config: TrainConfig) -> Callable[[Tensor, Tensor], Tensor]:
+    """Masked and whole token rows (B, L) → mean loss of predicting the whole from the masked."""
+    if isinstance(network, SlotModel):
+        return network.loss
+    row_loss = RowLoss(network.layout, config).to(network.embedding.weight.device)
+    # The last position predicts nothing.
+    return lambda masked, rows: row_loss(network.hidden(masked[:, :-1]), rows, network.logits)

@@ -56,6 +56,13 @@ class RowModel(nn.Module):
         """Tokens (B, L) → logits (B, L, V); those at position k are about position k + 1."""
         return self.logits(self.hidden(tokens))
 
+    def slot_logits(self, hidden: Tensor, slot: int, drawn: Tensor) -> Tensor:
+        """Hidden states (B, d) before value slot `slot` → logits of the ids that it may hold (B, S)."""
+        return self.logits(hidden, self.layout.allowed(self.layout.n_trees + slot))
+
+    def start_from(self, rows: Tensor) -> None:
+        """Nothing here starts from the data."""
+
     def new_cache(self, rows: int) -> Any:
         """An empty cache for `hidden`."""
         return self.backbone.new_cache(rows)  # type: ignore[operator]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..config import TokenConfig
 from ..schema import NUMERIC, Labels, Schema
+from .atoms import AtomCodec
 from .layout import Kind, Slot
 from .numeric import NumericCodec
 
@@ -21,7 +22,7 @@ class TableCodec:
     """Fitted state of all columns, in table order."""
 
     schema: Schema
-    columns: tuple[Labels | NumericCodec, ...]
+    columns: tuple[Labels | NumericCodec | AtomCodec, ...]
 
     @classmethod
     def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig) -> TableCodec:
@@ -29,7 +30,7 @@ class TableCodec:
         return cls(
             schema,
             tuple(
-                NumericCodec.learn(df[c.name], config) if c.kind == NUMERIC else Labels.learn(df[c.name])
+                _NUMERIC[config.scheme].learn(df[c.name], config) if c.kind == NUMERIC else Labels.learn(df[c.name])
                 for c in schema.columns
             ),
         )
@@ -41,6 +42,10 @@ class TableCodec:
         for index, codec in enumerate(self.columns):
             if isinstance(codec, Labels):
                 slots.append(Slot(Kind.CATEGORY, index, len(codec.values)))
+            elif isinstance(codec, AtomCodec):
+                if codec.bin_starts:
+                    slots.append(Slot(Kind.BIN, index, len(codec.bin_starts)))
+                slots.append(Slot(Kind.QUANTILE, index, len(codec.lows), codec.ranges))
             else:
                 kinds = [Kind.BIN] + [Kind.QUANTILE] * (len(codec.sizes) - 1)
                 slots += [Slot(kind, index, size) for kind, size in zip(kinds, codec.sizes, strict=True)]
@@ -68,14 +73,23 @@ class TableCodec:
         return self.schema.restore(values)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Plain data, one entry a column."""
-        return [{"labels": list(c.values)} if isinstance(c, Labels) else {"numeric": c.to_json()} for c in self.columns]
+        """Plain data, one entry a column, each under the name of its way of coding."""
+        return [
+            {"labels": list(c.values)} if isinstance(c, Labels) else {_NAMES[type(c)]: c.to_json()}
+            for c in self.columns
+        ]
 
     @classmethod
     def from_json(cls, data: list[Mapping[str, Any]], schema: Schema) -> TableCodec:
         """Inverse of `to_json`."""
-        columns: list[Labels | NumericCodec] = []
+        columns: list[Labels | NumericCodec | AtomCodec] = []
         for column, entry in zip(schema.columns, data, strict=True):
-            numeric = column.kind == NUMERIC
-            columns.append(NumericCodec.from_json(entry["numeric"]) if numeric else Labels(tuple(entry["labels"])))
+            (name, state), *more = entry.items()
+            if more or (name == "labels") == (column.kind == NUMERIC):
+                raise ValueError(f"column {column.name!r} is {column.kind} but coded as {', '.join(entry)}")
+            columns.append(Labels(tuple(state)) if name == "labels" else _NUMERIC[name].from_json(state))
         return cls(schema, tuple(columns))
+
+
+_NUMERIC: Mapping[str, type[NumericCodec] | type[AtomCodec]] = {"quantile": NumericCodec, "atoms": AtomCodec}
+_NAMES = {codec: name for name, codec in _NUMERIC.items()}

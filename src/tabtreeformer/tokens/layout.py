@@ -41,6 +41,8 @@ class Slot:
     """Index of the table column, or of the tree for a leaf."""
     size: int
     """Local ids 0 … size-1 are allowed here."""
+    ranges: tuple[tuple[int, int], ...] = ()
+    """Where the slot before decides which ids are allowed: first and past-the-last id for each of its ids."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,16 @@ class TokenLayout:
         return mask
 
     @cached_property
-    def numeric_groups(self) -> NDArray[np.int64]:
-        """(m_c, 1 + levels): positions in the sequence of each numeric column's bin and quantiles, coarse to fine."""
+    def numeric_groups(self) -> tuple[NDArray[np.int64], ...]:
+        """Positions in the sequence of each numeric column's slots, coarse to fine; one array (columns, slots) a number
+        of slots, columns with a single slot left out.
+        """
         groups: dict[int, list[int]] = {}
         for position, slot in enumerate(self.slots, start=1):
             if slot.kind in (Kind.BIN, Kind.QUANTILE):
                 groups.setdefault(slot.column, []).append(position)
-        return np.array(list(groups.values()), dtype=np.int64)
+        lengths = sorted({len(group) for group in groups.values()} - {1})
+        return tuple(np.array([g for g in groups.values() if len(g) == n], dtype=np.int64) for n in lengths)
 
     @cached_property
     def quantile_positions(self) -> NDArray[np.int64]:
@@ -123,7 +128,8 @@ class TokenLayout:
         return np.array([1 + i for i, slot in enumerate(self.slots) if slot.kind == Kind.QUANTILE], dtype=np.int64)
 
     @cached_property
-    def _slot_offsets(self) -> NDArray[np.int64]:
+    def slot_offsets(self) -> NDArray[np.int64]:
+        """First token of each slot's kind: token = local id + offset."""
         return np.array([self.offset(slot.kind) for slot in self.slots], dtype=np.int64)
 
     def to_tokens(self, leaf_ids: NDArray[Any], value_ids: NDArray[Any]) -> NDArray[np.int64]:
@@ -131,17 +137,17 @@ class TokenLayout:
         tokens = np.empty((len(value_ids), self.length), dtype=np.int64)
         tokens[:, 0], tokens[:, -1] = BOS, EOS
         tokens[:, 1 : 1 + self.n_trees] = self.prompt_tokens(leaf_ids)[:, 1:]
-        tokens[:, 1 + self.n_trees : -1] = value_ids + self._slot_offsets[self.n_trees :]
+        tokens[:, 1 + self.n_trees : -1] = value_ids + self.slot_offsets[self.n_trees :]
         return tokens
 
     def prompt_tokens(self, leaf_ids: NDArray[Any]) -> NDArray[np.int64]:
         """Leaf ids (N, T), -1 where masked → the start of a sequence (N, 1 + T)."""
         tokens = np.full((len(leaf_ids), 1 + self.n_trees), BOS, dtype=np.int64)
-        leaf_tokens = leaf_ids.astype(np.int64) + self._slot_offsets[: self.n_trees]
+        leaf_tokens = leaf_ids.astype(np.int64) + self.slot_offsets[: self.n_trees]
         tokens[:, 1:] = np.where(leaf_ids < 0, MASK, leaf_tokens)
         return tokens
 
     def value_ids(self, tokens: NDArray[Any]) -> NDArray[np.int64]:
         """Token sequences (N, L) → local value ids (N, D)."""
-        ids: NDArray[np.int64] = tokens[:, 1 + self.n_trees : -1] - self._slot_offsets[self.n_trees :]
+        ids: NDArray[np.int64] = tokens[:, 1 + self.n_trees : -1] - self.slot_offsets[self.n_trees :]
         return ids

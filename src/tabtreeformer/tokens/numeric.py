@@ -48,10 +48,10 @@ class NumericCodec:
         """Fit both quantisers and any further levels."""
         values = series.to_numpy(dtype=np.float64)
         whole = int if pd.api.types.is_integer_dtype(series.dtype) else float
-        quantile_edges = _fit_edges(values, config.quantiles, "quantile", config.percentile_method)
+        quantile_edges = fit_edges(values, config.quantiles, "quantile", config.percentile_method)
         splits, sizes = _learn_splits(values, quantile_edges, config)
         return cls(
-            bin_edges=_fit_edges(values, config.bins, "kmeans", config.percentile_method),
+            bin_edges=fit_edges(values, config.bins, "kmeans", config.percentile_method),
             quantile_edges=quantile_edges,
             splits=splits,
             split_sizes=sizes,
@@ -85,7 +85,7 @@ class NumericCodec:
         values = self._draw(low, high, rng) if self.decode_by == "draw" else low / 2 + high / 2
         if isinstance(self.low, int):
             # NOTE[PAPER]: the paper keeps the midpoint; we round it in whole-number columns, whose dtype has no halves.
-            return _whole_numbers(values, self.low, int(self.high))
+            return whole_numbers(values, self.low, int(self.high))
         return np.clip(values, self.low, self.high)
 
     def _draw(self, low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
@@ -105,10 +105,8 @@ class NumericCodec:
         return self._grid(np.where(last >= first, inside, nearest))
 
     def _grid(self, count: Floats) -> Floats:
-        """The number that so many steps of the column's last decimal make."""
         assert self.decimals is not None
-        points: Floats = np.round(count / 10.0**self.decimals, self.decimals)
-        return points
+        return grid_point(count, self.decimals)
 
     def _intervals(self, quantile_ids: Ids) -> tuple[Ids, Floats, Floats]:
         """Return the ids as a path and both ends of the interval each path leads to."""
@@ -148,7 +146,7 @@ class NumericCodec:
         return cls(**{**data, **arrays, "splits": splits, "split_sizes": tuple(data["split_sizes"])})
 
 
-def _fit_edges(values: Floats, n_bins: int, strategy: str, percentile_method: str) -> Floats:
+def fit_edges(values: Floats, n_bins: int, strategy: str, percentile_method: str) -> Floats:
     """Fit scikit-learn's discretiser and keep its edges; never more bins than distinct values ask for."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.preprocessing import KBinsDiscretizer
@@ -223,7 +221,13 @@ def count_decimals(values: Floats) -> int | None:
     return None
 
 
-def _whole_numbers(values: Floats, low: int, high: int) -> NDArray[Any]:
+def grid_point(count: Floats, decimals: int) -> Floats:
+    """The number that so many steps of the last decimal make."""
+    points: Floats = np.round(count / 10.0**decimals, decimals)
+    return points
+
+
+def whole_numbers(values: Floats, low: int, high: int) -> NDArray[Any]:
     """Cast to integers inside [low, high]; a plain cast overflows at the ends of the 64-bit types."""
     dtype = np.uint64 if high > np.iinfo(np.int64).max else np.int64
     inner = np.rint(np.clip(values, float(low), float(high)))

@@ -22,8 +22,7 @@ def draw_masks(n_rows: int, layout: TokenLayout, config: TrainConfig, rng: np.ra
     first_value = 1 + layout.n_trees
     hidden[:, 1:first_value] = _draw_part(n_rows, layout.n_trees, config.leaf_mask, rng)
     hidden[:, first_value:-1] = _draw_part(n_rows, layout.n_values, config.value_mask, rng)
-    groups = layout.numeric_groups
-    if groups.size:
+    for groups in layout.numeric_groups:
         # NOTE[PAPER]: the paper swaps a column's two masks when the bin is visible and the quantile hidden, the reverse
         # of the rule that it states; we swap in the other case. For several levels the swap is a sort: finest first.
         n_hidden = hidden[:, groups].sum(axis=2, keepdims=True)  # (N, m_c, 1)

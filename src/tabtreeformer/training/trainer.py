@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..config import ModelConfig, TrainConfig
 from ..errors import TabTreeFormerError
-from ..model import RowLoss, RowModel
+from ..model import Network, build_loss, build_network
 from ..progress import Progress, stage
 from ..tokens import MASK, TokenLayout
 from .masking import draw_masks
@@ -51,7 +51,7 @@ class History:
 class Trained:
     """Two networks, the rows each was trained on, and the record."""
 
-    models: tuple[RowModel, RowModel]
+    models: tuple[Network, Network]
     halves: tuple[NDArray[np.int64], NDArray[np.int64]]
     histories: list[History]
 
@@ -73,20 +73,20 @@ def train_networks(
     """Train both networks on unmasked token rows (N, L)."""
     start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
     rows = torch.from_numpy(tokens).to(device)
-    model = RowModel(layout, model_config, torch_generator(start_seed)).to(device)
-    loss = RowLoss(layout, config).to(device)
+    model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
+    model.start_from(rows)
     shared = shared_steps(len(rows), config)
 
     histories = []
     if shared:
-        run = _Run(model, loss, config, device, shared_seed, History("shared start"))
+        run = _Run(model, config, device, shared_seed, History("shared start"))
         run.train(rows, shared, None, progress)
         histories.append(run.history)
 
     halves = split_halves(len(rows), np.random.default_rng(split_seed))
     models = (model, copy.deepcopy(model))
     for j, (network, half_seed) in enumerate(zip(models, half_seeds, strict=True)):
-        run = _Run(network, loss, config, device, half_seed, History(f"network {j + 1}"))
+        run = _Run(network, config, device, half_seed, History(f"network {j + 1}"))
         # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
         run.train(rows[halves[j]], config.steps - shared, rows[halves[1 - j]], progress)
         histories.append(run.history)
@@ -98,14 +98,14 @@ class _Run:
 
     def __init__(
         self,
-        model: RowModel,
-        loss: RowLoss,
+        model: Network,
         config: TrainConfig,
         device: torch.device,
         seed: np.random.SeedSequence,
         history: History,
     ) -> None:
-        self.model, self.loss, self.config, self.device, self.history = model, loss, config, device, history
+        self.model, self.config, self.device, self.history = model, config, device, history
+        self.loss = build_loss(model, config)
         batch_seed, mask_seed, validation_seed, dropout_seed = seed.spawn(4)
         self.batch_rng, self.mask_rng = np.random.default_rng(batch_seed), np.random.default_rng(mask_seed)
         self.validation_rng = np.random.default_rng(validation_seed)
@@ -156,7 +156,7 @@ class _Run:
         """One update; returns the batch's loss."""
         self.model.train()
         with self._autocast():
-            loss = self._loss(self._masked(batch, self.mask_rng), batch)
+            loss = self.loss(self._masked(batch, self.mask_rng), batch)
         value = float(loss.item())
         if not math.isfinite(value):
             raise TabTreeFormerError(
@@ -178,13 +178,8 @@ class _Run:
         for start in range(0, len(rows), self.batch_size):
             part = slice(start, start + self.batch_size)
             with self._autocast():
-                total += self._loss(masked[part], rows[part]).item() * len(rows[part])
+                total += self.loss(masked[part], rows[part]).item() * len(rows[part])
         return total / len(rows)
-
-    def _loss(self, masked: Tensor, rows: Tensor) -> Tensor:
-        """Mean loss of predicting whole rows from masked ones; the last position predicts nothing."""
-        loss: Tensor = self.loss(self.model.hidden(masked[:, :-1]), rows, self.model.logits)
-        return loss
 
     def _masked(self, rows: Tensor, rng: np.random.Generator) -> Tensor:
         """Replace a random part of the tokens by MASK; targets stay whole."""

@@ -1,0 +1,202 @@
+"""A model of rows in which every slot has its own embeddings and its own softmax, and trees share prompt positions.
+
+The same causal idea as `RowModel`, reshaped for small tables and for speed: `pool` trees are summed into one prompt
+position, so that a row is a handful of positions longer than its values; a slot predicts only ids that it may hold,
+starting from their frequencies; an id that its bin rules out has no chance.
+
+Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `S` ids of a slot, `d` width.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..config import ModelConfig
+from ..tokens import MASK, Kind, TokenLayout
+from .backbones import build_backbone
+from .decoder import INIT_STD
+from .embedding import quantile_embedding
+
+BUCKETS = (16, 64, 256, 1024)
+"""Slots of similar size share one product of matrices; larger ones have one each."""
+
+
+class SlotModel(nn.Module):
+    """One network; takes and predicts the token sequences of a `TokenLayout`."""
+
+    leaf_rows: Tensor
+    value_rows: Tensor
+    offsets: Tensor
+    sizes: Tensor
+
+    def __init__(self, layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.layout, self.config = layout, config
+        T, self.n_prompts = layout.n_trees, math.ceil(layout.n_trees / config.pool)
+        sizes = torch.tensor([slot.size for slot in layout.slots], dtype=torch.long)
+        starts = torch.cat([torch.zeros(1, dtype=torch.long), (sizes + 1).cumsum(0)])  # one row more a slot: its mask
+        with torch.random.fork_rng(devices=[]):  # modules draw from the global state when they are made
+            self.begin = nn.Parameter(torch.empty(config.width))
+            self.leaves = nn.Embedding(int(starts[T]), config.width)
+            self.values = nn.Embedding(int(starts[-1] - starts[T]), config.width)
+            self.backbone = build_backbone(config, 1 + self.n_prompts + layout.n_values, generator)
+            self.head = nn.Embedding(int(sizes[T:].sum()), config.width)
+            self.bias = nn.Parameter(torch.zeros(int(sizes[T:].sum())))
+        for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight):
+            nn.init.normal_(weight, std=INIT_STD, generator=generator)
+        self.register_buffer("sizes", sizes, persistent=False)
+        self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
+        self.register_buffer("leaf_rows", starts[:T], persistent=False)
+        self.register_buffer("value_rows", starts[T:-1] - starts[T], persistent=False)
+        self._order_quantiles()
+        self.heads = nn.ModuleList(_Head(layout, slots) for slots in _buckets(layout))
+
+    def _order_quantiles(self) -> None:
+        """Start the ids of numbers in their order, at the scale of the other embeddings."""
+        if not self.config.quantile_embedding:
+            return
+        with torch.no_grad():
+            for slot, start in zip(self.layout.value_slots, self.value_rows.tolist(), strict=True):
+                if slot.kind == Kind.QUANTILE and slot.size > 2:
+                    ordered = quantile_embedding(slot.size, self.config.width)
+                    ordered = (ordered - ordered.mean(0)) / ordered.std().clamp_min(1e-6)
+                    self.values.weight[start : start + slot.size] += INIT_STD * ordered.to(self.values.weight.device)
+
+    def start_from(self, rows: Tensor) -> None:
+        """Start the output biases at the frequencies of the training rows (N, L)."""
+        with torch.no_grad():
+            local = self._local(rows[:, 1:-1])[:, self.layout.n_trees :]  # (N, D)
+            parts = []
+            for index, slot in enumerate(self.layout.value_slots):
+                counts = torch.bincount(local[:, index], minlength=slot.size).double() + 0.5
+                parts.append((counts / counts.sum()).log())
+            self.bias.copy_(torch.cat(parts))
+
+    def hidden(self, tokens: Tensor, cache: Any | None = None) -> Tensor:
+        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions."""
+        if cache is not None and _length(cache):
+            slot = _length(cache) - 1 - self.n_prompts
+            x = self._embed_values(tokens, slot)
+        else:
+            T = self.layout.n_trees
+            x = torch.cat([self._embed_prompts(tokens[:, 1 : 1 + T]), self._embed_values(tokens[:, 1 + T :], 0)], dim=1)
+        states: Tensor = self.backbone(x, cache)
+        return states
+
+    def _embed_prompts(self, tokens: Tensor) -> Tensor:
+        """Leaf tokens (B, T) → BOS and pooled prompts (B, 1 + P, d)."""
+        B, T = tokens.shape
+        begin = self.begin.expand(B, 1, -1)
+        if not T:
+            return begin
+        size, offset = self.sizes[:T], self.offsets[:T]
+        x = self.leaves(torch.where(tokens == MASK, size, tokens - offset) + self.leaf_rows)  # (B, T, d)
+        spare = self.n_prompts * self.config.pool - T
+        x = nn.functional.pad(x, (0, 0, 0, spare)).view(B, self.n_prompts, self.config.pool, -1)
+        return torch.cat([begin, x.sum(2)], dim=1)  # (B, 1 + P, d)
+
+    def _embed_values(self, tokens: Tensor, first: int) -> Tensor:
+        """Value tokens (B, k) of the slots from `first` on → (B, k, d)."""
+        slots = slice(first, first + tokens.shape[1])
+        start = self.layout.n_trees
+        size, offset = self.sizes[start:][slots], self.offsets[start:][slots]
+        rows = torch.where(tokens == MASK, size, tokens - offset) + self.value_rows[slots]
+        embedded: Tensor = self.values(rows)
+        return embedded
+
+    def _local(self, tokens: Tensor) -> Tensor:
+        return tokens - self.offsets
+
+    def slot_logits(self, hidden: Tensor, slot: int, drawn: Tensor) -> Tensor:
+        """Hidden states (B, d) before value slot `slot` → logits (B, S); `drawn` are the local ids so far (B, D)."""
+        start = int(self.sizes[self.layout.n_trees :][:slot].sum())
+        stop = start + self.layout.value_slots[slot].size
+        logits = hidden @ self.head.weight[start:stop].T + self.bias[start:stop]
+        ranges = self.layout.value_slots[slot].ranges
+        if ranges:
+            limits = torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()]  # (B, 2)
+            ids = torch.arange(logits.shape[1], device=logits.device)
+            logits = logits.masked_fill((ids < limits[:, :1]) | (ids >= limits[:, 1:]), -math.inf)
+        return logits
+
+    def loss(self, masked: Tensor, rows: Tensor) -> Tensor:
+        """Mean cross-entropy of the values of whole rows (B, L) given masked ones, nats a slot."""
+        T, D = self.layout.n_trees, self.layout.n_values
+        hidden = self.hidden(masked[:, : T + D])[:, self.n_prompts :]  # (B, D, d): the last value is never an input
+        local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
+        losses = [head(hidden, local, self.head.weight, self.bias).sum() for head in self.heads]
+        return torch.stack(losses).sum() / local.numel()
+
+    def new_cache(self, rows: int) -> Any:
+        """An empty cache for `hidden`."""
+        return self.backbone.new_cache(rows)  # type: ignore[operator]
+
+    @property
+    def n_parameters(self) -> int:
+        """Trainable numbers."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+
+class _Head(nn.Module):
+    """The softmaxes of slots of similar size, padded to the largest of them: one product instead of one a slot."""
+
+    slots: Tensor
+    rows: Tensor
+    padding: Tensor
+    parents: Tensor
+    has_parent: Tensor
+    limits: Tensor
+
+    def __init__(self, layout: TokenLayout, slots: list[int]) -> None:
+        super().__init__()
+        sizes = [slot.size for slot in layout.value_slots]
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        widest = max(sizes[i] for i in slots)
+        ids = torch.arange(widest)
+        own = torch.tensor([sizes[i] for i in slots])
+        self.register_buffer("slots", torch.tensor(slots), persistent=False)
+        self.register_buffer(
+            "rows", torch.stack([starts[i] + ids.clamp(max=sizes[i] - 1) for i in slots]), persistent=False
+        )  # (n, S)
+        self.register_buffer("padding", ids >= own[:, None], persistent=False)  # (n, S)
+        # What the slot before allows, by its id: everything where it has no say.
+        most = max([1, *(len(layout.value_slots[i].ranges) for i in slots)])
+        limits = torch.tensor([[0, widest]]).repeat(len(slots), most, 1)  # (n, K, 2)
+        for row, i in enumerate(slots):
+            for parent, pair in enumerate(layout.value_slots[i].ranges):
+                limits[row, parent] = torch.tensor(pair)
+        self.limited = any(layout.value_slots[i].ranges for i in slots)
+        has_parent = torch.tensor([bool(layout.value_slots[i].ranges) for i in slots])
+        self.register_buffer("parents", torch.where(has_parent, torch.tensor(slots) - 1, 0), persistent=False)
+        self.register_buffer("has_parent", has_parent, persistent=False)
+        self.register_buffer("limits", limits, persistent=False)
+
+    def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """(B, D, d) hidden states and (B, D) local ids → losses (B, n)."""
+        logits = torch.einsum("bnd,nsd->bns", hidden[:, self.slots], weight[self.rows]) + bias[self.rows]
+        logits = logits.float().masked_fill(self.padding, -math.inf)
+        if self.limited:
+            parent = local[:, self.parents] * self.has_parent  # (B, n)
+            n = torch.arange(len(self.slots), device=local.device)
+            limits = self.limits[n, parent]  # (B, n, 2)
+            ids = torch.arange(logits.shape[2], device=local.device)
+            logits = logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
+        target = local[:, self.slots]  # (B, n)
+        return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
+
+
+def _buckets(layout: TokenLayout) -> list[list[int]]:
+    """Value slots of similar size together."""
+    buckets: dict[int, list[int]] = {}
+    for index, slot in enumerate(layout.value_slots):
+        key = next((size for size in BUCKETS if slot.size <= size), -index - 1)
+        buckets.setdefault(key, []).append(index)
+    return list(buckets.values())
+
+
+def _length(cache: Any) -> int:
+    return int(cache.length if hasattr(cache, "length") else cache.get_seq_length())
