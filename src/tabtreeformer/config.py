@@ -108,6 +108,10 @@ class ModelConfig:
     """Over all tokens (the paper), or for each slot over the ids that it may hold, with embeddings of its own."""
     pool: int = 1
     """Trees whose leaves are summed into one prompt position (with softmax `allowed`)."""
+    basis: int = 0
+    """With softmax `allowed`: so many smooth functions of an id's rank shape the embeddings and heads of numbers."""
+    smoothing: float = 0.0
+    """With softmax `allowed`: width, in ids, of the Gaussian over neighbouring ids that is the target of a number."""
     tied: bool = True
     """Use the token embeddings as the output head too."""
     quantile_embedding: bool = True

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
 from tabtreeformer.evaluation import neighbours
 from tabtreeformer.evaluation.encoding import Table, encode
-from tabtreeformer.evaluation.neighbours import Neighbours, Quantiles, Space, nearest
+from tabtreeformer.evaluation.neighbours import Neighbours, Quantiles, Space
 from tabtreeformer.progress import Silent
 from tabtreeformer.schema import Schema
 
@@ -21,17 +21,17 @@ SINGLE = 1e-6
 """What single precision leaves of a distance."""
 
 
-def search(space: Space, queries: Table, reference: Table) -> Neighbours:
-    return nearest(space.place(queries, queries=True), space.place(reference, queries=False), Silent(), "")
+def search(queries: Table, reference: Table) -> Neighbours:
+    return Space(reference).nearest(queries, Silent(), "")
 
 
-def brute_force(train: pd.DataFrame, queries: pd.DataFrame, reference: pd.DataFrame) -> np.ndarray:
+def brute_force(queries: pd.DataFrame, reference: pd.DataFrame) -> np.ndarray:
     """Every distance, as scikit-learn computes it, (n, N)."""
-    numbers = [name for name in train if pd.api.types.is_numeric_dtype(train[name].dtype)]
-    texts = [name for name in train if name not in numbers]
-    scale = QuantileTransformer(n_quantiles=min(1000, len(train)), subsample=None)
+    numbers = [name for name in reference if pd.api.types.is_numeric_dtype(reference[name].dtype)]
+    texts = [name for name in reference if name not in numbers]
+    scale = QuantileTransformer(n_quantiles=min(1000, len(reference)), subsample=None)
     transformer = make_column_transformer((scale, numbers), (OneHotEncoder(handle_unknown="ignore"), texts))
-    transformer.fit(train)
+    transformer.fit(reference)
     return cosine_distances(transformer.transform(queries), transformer.transform(reference))
 
 
@@ -61,8 +61,8 @@ def test_distances_are_those_of_scikit_learn(frames, blocks, monkeypatch):
     monkeypatch.setattr(neighbours, "BLOCK_ROWS", blocks[1])
     train, queries = frames[0], frames[1][list(frames[0])]
     tables = encoded(train, queries)
-    found = search(Space(tables[0]), tables[1], tables[0])
-    every = brute_force(train, queries, train)
+    found = search(tables[1], tables[0])
+    every = brute_force(queries, train)
     np.testing.assert_allclose(found.distances, np.sort(every, axis=1)[:, :2], atol=SINGLE)
     at_rows = np.take_along_axis(every, found.rows, axis=1)
     np.testing.assert_allclose(at_rows, found.distances, atol=SINGLE)
@@ -71,19 +71,19 @@ def test_distances_are_those_of_scikit_learn(frames, blocks, monkeypatch):
 
 def test_equal_rows_are_at_distance_zero_exactly(train):
     (table,) = encoded(train)
-    assert (search(Space(table), table, table).distances[:, 0] == 0).all()
+    assert (search(table, table).distances[:, 0] == 0).all()
 
 
 def test_a_row_of_zeros_is_as_far_from_itself_as_from_any_other():
     (table,) = encoded(pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [0.0, 1.0, 2.0]}))
-    distances = search(Space(table), table, table).distances
+    distances = search(table, table).distances
     assert distances[0].tolist() == [1, 1]
     assert distances[1:, 0].tolist() == [0, 0]
 
 
 def test_a_single_reference_row_has_no_second():
     table, one = encoded(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), pd.DataFrame({"a": [1, 2], "b": ["x", "x"]}))
-    found = search(Space(table), table, one.take(np.array([0])))
+    found = search(table, one.take(np.array([0])))
     assert np.isnan(found.distances[:, 1]).all()
     assert found.rows[:, 0].tolist() == [0, 0]
 
@@ -91,7 +91,7 @@ def test_a_single_reference_row_has_no_second():
 def test_missing_numbers_stand_at_the_median():
     gap, filled = (pd.DataFrame({"a": [1.0, 2, middle, 3, 9], "b": list("xxyyx")}) for middle in (np.nan, 2.5))
     table, other = encoded(gap, filled)
-    assert search(Space(table), table, other).distances[2, 0] == 0
+    assert search(other, table).distances[2, 0] == 0
 
 
 @pytest.mark.parametrize("n_rows", [2, 7, 999, 1000, 1001, 5000])

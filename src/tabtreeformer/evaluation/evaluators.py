@@ -88,7 +88,7 @@ class Scaler:
 
         numbers = self.numbers(table)
         medians = np.array([median for _, _, median in self._scales])
-        numbers = np.nan_to_num(numbers)
+        numbers = np.where(np.isnan(numbers), medians, numbers)
         if not table.categorical:
             return sparse.csr_matrix(numbers)
         known = [np.arange(table.features[place].n_known + 1) for place in table.categorical]

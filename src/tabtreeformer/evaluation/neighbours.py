@@ -48,20 +48,40 @@ class Neighbours:
 
 
 class Space:
-    """The space in which rows are near or far, learned from one table."""
+    """A table whose rows can be searched: what is near and far is learned from them."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, reference: Table) -> None:
         """Learn the quantiles of the numbers, missing ones standing at the median, and which categories there are."""
-        columns = [table.columns[place] for place in table.numeric]
+        columns = [reference.columns[place] for place in reference.numeric]
         self._medians = [_median(column) for column in columns]
         self._scales = [Quantiles(_filled(column, m)) for column, m in zip(columns, self._medians, strict=True)]
-        self._known = [_seen(table.columns[p], len(table.features[p].labels)) for p in table.categorical]
+        self._known = [_seen(reference.columns[p], len(reference.features[p].labels)) for p in reference.categorical]
+        self._reference = self._place(reference)
 
-    def place(self, table: Table, *, queries: bool) -> Points:
+    def nearest(self, queries: Table, progress: Progress, name: str) -> Neighbours:
+        """Find the two nearest reference rows of each query."""
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        points, n_queries = self._place(queries), queries.n_rows
+        distances, rows = np.empty((n_queries, 2)), np.empty((n_queries, 2), dtype=np.int64)
+        # On a busy machine threads that wait for each other cost far more than they bring in products this small.
+        with threadpool_limits(1, "blas"), stage(progress, name, n_queries) as advance:
+            for start in range(0, n_queries, BLOCK_QUERIES):
+                block = slice(start, start + BLOCK_QUERIES)
+                some = points.take(block)
+                rows[block] = _candidates(some, self._reference)
+                distances[block] = _distances(some, self._reference, rows[block])
+                advance(len(some.norms))
+        # What looked nearer in single precision may turn out to be the farther one by a hair.
+        swap = distances[:, 1] < distances[:, 0]
+        distances[swap], rows[swap] = distances[swap, ::-1], rows[swap, ::-1]
+        return Neighbours(distances, rows)
+
+    def _place(self, table: Table) -> Points:
         """Return the rows of a table as points.
 
-        As a one-hot encoder does that ignores the unknown, categories that the space has not learned are passed over:
-        the code for them differs between queries and reference rows, so that they never meet, and no norm counts them.
+        As a one-hot encoder does that ignores the unknown, categories that no reference row has are passed over: their
+        codes meet no other, and they do not count in the norm.
         """
         numbers = np.empty((table.n_rows, len(self._scales)), dtype=np.float32)
         for column, (place, median, scale) in enumerate(zip(table.numeric, self._medians, self._scales, strict=True)):
@@ -69,18 +89,16 @@ class Space:
         squares = np.einsum("np,np->n", numbers, numbers, dtype=np.float64)
         codes = []
         for place, seen in zip(table.categorical, self._known, strict=True):
-            known = seen[table.columns[place]]
-            squares += known
-            unknown = len(seen) + queries
-            codes.append(np.where(known, table.columns[place], unknown).astype(np.min_scalar_type(len(seen) + 1)))
+            squares += seen[table.columns[place]]
+            codes.append(table.columns[place].astype(np.min_scalar_type(len(seen))))
         return Points(numbers, tuple(codes), np.sqrt(squares))
 
 
 class Quantiles:
-    """What scikit-learn's QuantileTransformer does to one column, to the last bit, and many times faster.
+    """What scikit-learn's QuantileTransformer does to one column, to the last bit, and many times faster."""
 
-    All rows are learned from: its default, a random 10,000 of them, would let distances depend on a seed.
-    """
+    # NOTE[PAPER]: the paper says 1000 quantiles, found by scikit-learn, whose default learns from a random 10,000 rows;
+    # we learn from all of them, because distances should not depend on a seed.
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         """Find the quantiles: 1000 of them, or one a row where there are fewer."""
@@ -119,26 +137,6 @@ def _median(column: NDArray[np.float64]) -> float:
 def _filled(column: NDArray[np.float64], value: float) -> NDArray[np.float64]:
     missing = np.isnan(column)
     return np.where(missing, value, column) if missing.any() else column
-
-
-def nearest(queries: Points, reference: Points, progress: Progress, name: str) -> Neighbours:
-    """Find the two nearest reference rows of each query."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    n_queries = len(queries.norms)
-    distances, rows = np.empty((n_queries, 2)), np.empty((n_queries, 2), dtype=np.int64)
-    # On a busy machine threads that wait for each other cost far more than they bring in products this small.
-    with threadpool_limits(1, "blas"), stage(progress, name, n_queries) as advance:
-        for start in range(0, n_queries, BLOCK_QUERIES):
-            block = slice(start, start + BLOCK_QUERIES)
-            some = queries.take(block)
-            rows[block] = _candidates(some, reference)
-            distances[block] = _distances(some, reference, rows[block])
-            advance(len(some.norms))
-    # What looked nearer in single precision may turn out to be the farther one by a hair.
-    swap = distances[:, 1] < distances[:, 0]
-    distances[swap], rows[swap] = distances[swap, ::-1], rows[swap, ::-1]
-    return Neighbours(distances, rows)
 
 
 def _candidates(queries: Points, reference: Points) -> NDArray[np.int64]:

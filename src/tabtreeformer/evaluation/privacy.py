@@ -16,7 +16,7 @@ from .auc import auc
 from .context import Context
 from .copies import found_in
 from .encoding import Table
-from .neighbours import Neighbours, Points, Space, nearest
+from .neighbours import Neighbours, Space
 from .references import Tables
 from .score import Measurement
 
@@ -92,10 +92,10 @@ def membership(tables: Tables, context: Context) -> Measurement:
     rng = context.rng()
     n_rows = min(tables.train.n_rows, tables.holdout.n_rows, context.max_queries)
     space = Space(tables.synthetic)
-    asked = [space.place(table.sample(n_rows, rng), queries=True) for table in (tables.train, tables.holdout)]
-    reference = space.place(tables.synthetic, queries=False)
-    found = nearest(_joined(*asked), reference, context.progress, f"membership in {context.label}")
-    members, others = np.split(found.distances[:, 0], 2)
+    members, others = (
+        space.nearest(table.sample(n_rows, rng), context.progress, f"{who} near {context.label}").distances[:, 0]
+        for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout))
+    )
     breakdown = {
         "rows": {"members": n_rows, "others": n_rows},
         "median_distance": {"members": float(np.median(members)), "others": float(np.median(others))},
@@ -120,20 +120,10 @@ def _to_training(tables: Tables, table: Table, context: Context) -> tuple[NDArra
         if n_rows < table.n_rows:
             rows = np.sort(context.rng().choice(table.n_rows, n_rows, replace=False))
         space = context.once(("space", tables.train), lambda: Space(tables.train))
-        queries = space.place(table.take(rows), queries=True)
-        reference = context.once(("reference", tables.train), lambda: space.place(tables.train, queries=False))
         what = "held-out rows" if table is tables.test else context.label
-        return rows, nearest(queries, reference, context.progress, f"nearest training rows of {what}")
+        return rows, space.nearest(table.take(rows), context.progress, f"nearest training rows of {what}")
 
     return context.once(("to training", table, n_rows), search)
-
-
-def _joined(left: Points, right: Points) -> Points:
-    return Points(
-        np.concatenate([left.numbers, right.numbers]),
-        tuple(np.concatenate(pair) for pair in zip(left.codes, right.codes, strict=True)),
-        np.concatenate([left.norms, right.norms]),
-    )
 
 
 def _quantiles(values: NDArray[np.float64]) -> list[float]:

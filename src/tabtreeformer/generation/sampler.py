@@ -22,6 +22,7 @@ class Sampler:
 
     def __init__(self, model: Network, config: SampleConfig) -> None:
         self.model, self.config, self.layout = model.eval(), config, model.layout
+        model.fold()
 
     def draw(
         self, leaf_ids: NDArray[np.int32], generator: torch.Generator, advance: Callable[[int], None]

@@ -63,6 +63,9 @@ class RowModel(nn.Module):
     def start_from(self, rows: Tensor) -> None:
         """Nothing here starts from the data."""
 
+    def fold(self) -> None:
+        """Nothing here can be computed ahead."""
+
     def new_cache(self, rows: int) -> Any:
         """An empty cache for `hidden`."""
         return self.backbone.new_cache(rows)  # type: ignore[operator]

@@ -35,6 +35,7 @@ class SlotModel(nn.Module):
 
     def __init__(self, layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
+        self._folded: tuple[Tensor, Tensor] | None = None
         self.layout, self.config = layout, config
         T, self.n_prompts = layout.n_trees, math.ceil(layout.n_trees / config.pool)
         sizes = torch.tensor([slot.size for slot in layout.slots], dtype=torch.long)
@@ -52,19 +53,9 @@ class SlotModel(nn.Module):
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("leaf_rows", starts[:T], persistent=False)
         self.register_buffer("value_rows", starts[T:-1] - starts[T], persistent=False)
-        self._order_quantiles()
-        self.heads = nn.ModuleList(_Head(layout, slots) for slots in _buckets(layout))
-
-    def _order_quantiles(self) -> None:
-        """Start the ids of numbers in their order, at the scale of the other embeddings."""
-        if not self.config.quantile_embedding:
-            return
-        with torch.no_grad():
-            for slot, start in zip(self.layout.value_slots, self.value_rows.tolist(), strict=True):
-                if slot.kind == Kind.QUANTILE and slot.size > 2:
-                    ordered = quantile_embedding(slot.size, self.config.width)
-                    ordered = (ordered - ordered.mean(0)) / ordered.std().clamp_min(1e-6)
-                    self.values.weight[start : start + slot.size] += INIT_STD * ordered.to(self.values.weight.device)
+        self.heads = nn.ModuleList(_Head(layout, slots, config.smoothing) for slots in _buckets(layout))
+        self.smooth_values = _Smooth(layout, config, 1, generator) if config.basis else None
+        self.smooth_head = _Smooth(layout, config, 0, generator) if config.basis else None
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L)."""
@@ -105,8 +96,30 @@ class SlotModel(nn.Module):
         start = self.layout.n_trees
         size, offset = self.sizes[start:][slots], self.offsets[start:][slots]
         rows = torch.where(tokens == MASK, size, tokens - offset) + self.value_rows[slots]
-        embedded: Tensor = self.values(rows)
+        embedded: Tensor = nn.functional.embedding(rows, self._values_table())
         return embedded
+
+    def _values_table(self) -> Tensor:
+        if self._folded is not None:
+            return self._folded[0]
+        return self.values.weight if self.smooth_values is None else self.smooth_values(self.values.weight)
+
+    def _head_table(self) -> Tensor:
+        if self._folded is not None:
+            return self._folded[1]
+        return self.head.weight if self.smooth_head is None else self.smooth_head(self.head.weight)
+
+    @torch.no_grad()
+    def fold(self) -> None:
+        """Add the smooth parts once instead of at every step; until the next `train()`."""
+        self._folded = None
+        self._folded = self._values_table(), self._head_table()
+
+    def train(self, mode: bool = True) -> SlotModel:
+        """Training changes the tables, so that folded ones no longer hold."""
+        self._folded = None
+        super().train(mode)
+        return self
 
     def _local(self, tokens: Tensor) -> Tensor:
         return tokens - self.offsets
@@ -115,7 +128,7 @@ class SlotModel(nn.Module):
         """Hidden states (B, d) before value slot `slot` → logits (B, S); `drawn` are the local ids so far (B, D)."""
         start = int(self.sizes[self.layout.n_trees :][:slot].sum())
         stop = start + self.layout.value_slots[slot].size
-        logits = hidden @ self.head.weight[start:stop].T + self.bias[start:stop]
+        logits = hidden @ self._head_table()[start:stop].T + self.bias[start:stop]
         ranges = self.layout.value_slots[slot].ranges
         if ranges:
             limits = torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()]  # (B, 2)
@@ -128,7 +141,8 @@ class SlotModel(nn.Module):
         T, D = self.layout.n_trees, self.layout.n_values
         hidden = self.hidden(masked[:, : T + D])[:, self.n_prompts :]  # (B, D, d): the last value is never an input
         local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
-        losses = [head(hidden, local, self.head.weight, self.bias).sum() for head in self.heads]
+        table = self._head_table()
+        losses = [head(hidden, local, table, self.bias).sum() for head in self.heads]
         return torch.stack(losses).sum() / local.numel()
 
     def new_cache(self, rows: int) -> Any:
@@ -141,6 +155,42 @@ class SlotModel(nn.Module):
         return sum(p.numel() for p in self.parameters() if p.requires_grad)
 
 
+class _Smooth(nn.Module):
+    """Adds to a table of embeddings what smooth functions of an id's rank make of it, in slots of numbers.
+
+    Neighbouring ids of a number then start alike and learn together, which a few hundred rows cannot teach them.
+    """
+
+    basis: Tensor
+    rows: Tensor
+    cells: Tensor
+
+    def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
+        """Take the slots in order; `spare` rows of the table follow each slot's ids."""
+        super().__init__()
+        slots = layout.value_slots
+        starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
+        numbers = [i for i, slot in enumerate(slots) if slot.kind != Kind.CATEGORY and slot.size > 2]
+        widest = max((slots[i].size for i in numbers), default=0)
+        basis = torch.zeros(len(numbers), widest, config.basis)  # (n, S, r)
+        rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
+        for place, i in enumerate(numbers):
+            functions = quantile_embedding(slots[i].size, config.basis)
+            basis[place, : slots[i].size] = (functions - functions.mean(0)) / functions.std(0).clamp_min(1e-6)
+            rows.append(starts[i] + torch.arange(slots[i].size))
+            cells.append(place * widest + torch.arange(slots[i].size))
+        self.register_buffer("basis", basis, persistent=False)
+        self.register_buffer("rows", torch.cat(rows), persistent=False)
+        self.register_buffer("cells", torch.cat(cells), persistent=False)
+        self.weight = nn.Parameter(torch.empty(len(numbers), config.basis, config.width))
+        nn.init.normal_(self.weight, std=INIT_STD / config.basis**0.5, generator=generator)
+
+    def forward(self, table: Tensor) -> Tensor:
+        """(rows, d) → (rows, d)."""
+        smooth = torch.bmm(self.basis, self.weight).flatten(0, 1)  # (n * S, d)
+        return table.index_add(0, self.rows, smooth[self.cells])
+
+
 class _Head(nn.Module):
     """The softmaxes of slots of similar size, padded to the largest of them: one product instead of one a slot."""
 
@@ -150,8 +200,9 @@ class _Head(nn.Module):
     parents: Tensor
     has_parent: Tensor
     limits: Tensor
+    kernel_width: Tensor
 
-    def __init__(self, layout: TokenLayout, slots: list[int]) -> None:
+    def __init__(self, layout: TokenLayout, slots: list[int], smoothing: float) -> None:
         super().__init__()
         sizes = [slot.size for slot in layout.value_slots]
         starts = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -169,6 +220,10 @@ class _Head(nn.Module):
         for row, i in enumerate(slots):
             for parent, pair in enumerate(layout.value_slots[i].ranges):
                 limits[row, parent] = torch.tensor(pair)
+        number = torch.tensor([layout.value_slots[i].kind == Kind.QUANTILE for i in slots])
+        self.smoothing = smoothing if number.any() else 0.0
+        # A very narrow kernel where ids have no order.
+        self.register_buffer("kernel_width", torch.where(number, smoothing, 1e-3)[:, None].float(), persistent=False)
         self.limited = any(layout.value_slots[i].ranges for i in slots)
         has_parent = torch.tensor([bool(layout.value_slots[i].ranges) for i in slots])
         self.register_buffer("parents", torch.where(has_parent, torch.tensor(slots) - 1, 0), persistent=False)
@@ -186,6 +241,11 @@ class _Head(nn.Module):
             ids = torch.arange(logits.shape[2], device=local.device)
             logits = logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
         target = local[:, self.slots]  # (B, n)
+        if self.smoothing:
+            ids = torch.arange(logits.shape[2], device=local.device)
+            kernel = -0.5 * ((ids - target[..., None]) / self.kernel_width) ** 2  # (B, n, S)
+            kernel = torch.softmax(kernel.masked_fill(logits == -math.inf, -math.inf), dim=2)
+            return torch.logsumexp(logits, dim=2) - (kernel * logits.masked_fill(logits == -math.inf, 0.0)).sum(2)
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
 
 

@@ -62,8 +62,9 @@ def _faithful(evaluation: Evaluation) -> Verdict:
     parts = []
     for name, label in (("shape", "columns agree to"), ("trend", "pairs of columns to")):
         if name in scores:
-            ceiling = scores[name].ceiling
-            beside = "" if ceiling is None else f" (real held-out rows: {ceiling:.1%})"
+            ceiling, fair = scores[name].ceiling, scores[name].breakdown.get("at_holdout_size")
+            equal = "" if fair is None else f"{fair:.1%} at the hold-out's size; "
+            beside = "" if ceiling is None else f" ({equal}real held-out rows: {ceiling:.1%})"
             parts.append(f"{label} {scores[name].value:.1%}{beside}")
     detection = scores.get("detection")
     if detection is None:

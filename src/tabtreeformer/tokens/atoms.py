@@ -68,11 +68,10 @@ class AtomCodec:
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 or 2); a value between two ids takes the nearer one."""
         borders = self.highs[:-1] / 2 + self.lows[1:] / 2
-        ids = np.searchsorted(borders, series.to_numpy(dtype=np.float64), side="left").astype(np.int64)
+        ids: Ids = np.searchsorted(borders, series.to_numpy(dtype=np.float64), side="left").astype(np.int64)
         if not self.bin_starts:
             return ids[:, None]
-        bins = np.searchsorted(np.array(self.bin_starts), ids, side="right") - 1
-        return np.column_stack([bins, ids])
+        return np.column_stack([np.searchsorted(np.array(self.bin_starts), ids, side="right") - 1, ids])
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """Ids (N, 1 or 2) → values (N,)."""
