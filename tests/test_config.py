@@ -104,7 +104,7 @@ def test_a_setting_that_cannot_be_is_refused(overrides, message):
 
 
 def test_an_unknown_preset_lists_the_known():
-    with pytest.raises(ConfigError, match="preset must be one of S, L, NM, got 'XL'"):
+    with pytest.raises(ConfigError, match="preset must be one of auto, S, L, NM, got 'XL'"):
         configure("XL", {})
 
 

@@ -36,7 +36,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     preset
-        `S`, `L` or `NM`: the paper's small and large model, and the large one without masks (best utility, no privacy).
+        `auto` is sized by the table and made for a CPU. `S`, `L` and `NM` are the paper's small and large model, and
+        the large one without masks (best utility, no privacy); they want a GPU.
     target
         Column that the trees predict, usually the one that users of the rows will predict; by default one is drawn.
     tree
@@ -52,7 +53,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = TabTreeFormer("S", target="income", random_state=0).fit(df)  # doctest: +SKIP
+    >>> model = TabTreeFormer(target="income", random_state=0).fit(df)  # doctest: +SKIP
     >>> rows = model.sample(1000)  # doctest: +SKIP
     >>> model.save("model.tabtree")  # doctest: +SKIP
     >>> rows = TabTreeFormer.load("model.tabtree").sample(1000)  # doctest: +SKIP
@@ -60,7 +61,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        preset: str = "S",
+        preset: str = "auto",
         target: str | int | None = None,
         tree: str | Mapping[str, Any] | TreeConfig = "lightgbm",
         *,
@@ -85,7 +86,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, df: pd.DataFrame, schema: Schema | None = None) -> TabTreeFormer:
         """Learn the table; `schema` says what its columns are, and is inferred where it is not given."""
-        config, device = self._config(), choose_device(self.device)
+        self._config()  # a setting that cannot be is said before anything is read
+        device = choose_device(self.device)
         seed = seed_sequence(self.random_state)
         target_seed, tree_seed, train_seed, prompt_seed, sample_seed = seed.spawn(5)
         progress, started = self._progress(), time.perf_counter()
@@ -94,14 +96,15 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         frame = schema.validate(df)
         if self.target is not None:
             schema.column(self.target)  # says which columns there are when this is none of them
-        codec = TableCodec.learn(frame, schema, config.tokens)
-
         tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
         encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
+        config = self._config(len(frame), None if encoder is None else encoder.n_classes)
+        codec = TableCodec.learn(frame, schema, config.tokens)
         leaf_model, leaf_ids = _fit_trees(config.tree, encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
         layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
+        progress.note(_plan(self.preset, config, layout))
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
         trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress)
         self.fitted_ = Fitted(
@@ -189,7 +192,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             **fitted.record,
         }
 
-    def _config(self) -> Config:
+    def _config(self, n_rows: int = 1000, n_classes: int | None = None) -> Config:
         tree = {"model": self.tree} if isinstance(self.tree, str) else self.tree
         sections = {
             "tree": tree,
@@ -198,7 +201,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "train": self.train,
             "sampling": self.sampling,
         }
-        return configure(self.preset, {name: value for name, value in sections.items() if value is not None})
+        overrides = {name: value for name, value in sections.items() if value is not None}
+        return configure(self.preset, overrides, n_rows, n_classes)
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()
@@ -241,6 +245,15 @@ def _mask_prompts(
         hidden = draw_masks(len(half), layout, config, rng)[:, 1 : 1 + layout.n_trees]
         banks.append(PromptBank.build(leaf_ids[half], hidden, rng))
     return banks[0], banks[1]
+
+
+def _plan(preset: str, config: Config, layout: TokenLayout) -> str:
+    """What is about to be trained, for the person who waits for it."""
+    model, train = config.model, config.train
+    return (
+        f"{preset}: {layout.n_trees} trees, {layout.n_values} tokens of values a row; two networks of {model.layers} "
+        f"layers × {model.width}, up to {train.steps:,} steps of {train.batch_size} rows each"
+    )
 
 
 def choose_device(name: str) -> torch.device:

@@ -63,7 +63,7 @@ def test_fit_sample_and_inspect_from_files(run, table, tmp_path, monkeypatch):
     assert (rows.dtypes == pd.read_csv(table).dtypes).all()
     code, out, _ = run("inspect", "people.tabtree")
     assert code == 0
-    for fact in ("preset S", "60 rows", "4 trees predicting 'income'", "stadt", "categorical", "network 2: 6 steps"):
+    for fact in ("preset auto", "60 rows", "4 trees predicting 'income'", "stadt", "categorical", "network 2: 6 steps"):
         assert fact in out, fact
 
 
@@ -145,7 +145,7 @@ def write(path, text):
     [
         (["fit", "none.csv"], "there is no file none.csv"),
         (["fit", "people.csv", "--target", "y"], "there is no column 'y'; the table has 'age'"),
-        (["fit", "people.csv", "--preset", "XL"], "preset must be one of S, L, NM, got 'XL'"),
+        (["fit", "people.csv", "--preset", "XL"], "preset must be one of auto, S, L, NM, got 'XL'"),
         (["fit", "people.csv", "--set", "train.stepps=3"], "there is no setting train.stepps"),
         (["fit", "people.csv", "--set", "steps"], "is not of the form section.field=value"),
         (["fit", "people.csv", "--tree", "oak"], "tree.model must be one of lightgbm"),

@@ -25,8 +25,11 @@ def fit(
     ] = None,
     preset: Annotated[
         str,
-        typer.Option(help="S and L: the paper's small and large model; NM: L without masks, best utility, no privacy."),
-    ] = "S",
+        typer.Option(
+            help="auto: sized by the table, for a CPU. S, L, NM: the paper's models, for a GPU; NM has no masks and "
+            "no privacy."
+        ),
+    ] = "auto",
     tree: Annotated[
         str | None, typer.Option(help="lightgbm (default), xgboost, catboost, decision_tree or none.")
     ] = None,

@@ -99,6 +99,11 @@ class FeatureEncoder:
         """The column to predict."""
         return self.goal.name
 
+    @property
+    def n_classes(self) -> int | None:
+        """Classes of the column to predict, None for a number."""
+        return None if self.goal.labels is None else len(self.goal.labels.values)
+
     def features(self, df: pd.DataFrame) -> Features:
         """Encode every column but the target, which need not be there."""
         matrix = np.empty((len(df), len(self.sources)), dtype=np.float64)
@@ -108,7 +113,7 @@ class FeatureEncoder:
 
     def target(self, df: pd.DataFrame) -> Target:
         """Encode the target."""
-        return Target(self.goal.read(df), None if self.goal.labels is None else len(self.goal.labels.values))
+        return Target(self.goal.read(df), self.n_classes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,0 +1,157 @@
+"""How good the rows are: the paper's nine tables × presets × seeds, judged by this project's evaluation.
+
+    python benchmarks/quality.py --data ../shared/data --seeds 3 --jobs 2
+    python benchmarks/quality.py --tables iris,diabetes --set train.steps=500 --label short
+
+One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
+numbers. Each run is a process of its own on one thread: steps this small lose badly to thread contention. The folder
+holds the tables as CSV and a `datasets.json` that names their targets and categorical columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+HERE = Path(__file__).parent
+KEYS = ["label", "preset", "table", "seed"]
+METRICS = {
+    "utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC", "dcr": "DCR p",
+    "membership": "membership AUC", "copies": "copies", "copies_holdout": "copies in hold-out", "fit_seconds": "fit s",
+    "rows_per_second": "rows/s",
+}  # fmt: skip
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--tables", default="iris,boston,diabetes,breast-w,wdbc,credit-g,qsar-biodeg")
+    parser.add_argument("--presets", default="auto")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE")
+    parser.add_argument("--label", default="", help="names the settings in the CSV")
+    parser.add_argument("--out", type=Path, default=Path("out/quality.csv"))
+    parser.add_argument("--one", nargs=3, metavar=("PRESET", "TABLE", "SEED"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def load(data: Path, name: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """A table without its incomplete rows, split 4:1 by the seed, and its target."""
+    facts = next(d for d in json.loads((data / "datasets.json").read_text()) if d["name"] == name)
+    df = pd.read_csv(data / facts["file"], dtype=dict.fromkeys(facts["categorical"], str)).dropna()
+    order = np.random.default_rng(seed).permutation(len(df))
+    n_test = len(df) // 5
+    return (
+        df.iloc[order[n_test:]].reset_index(drop=True),
+        df.iloc[order[:n_test]].reset_index(drop=True),
+        facts["target"],
+    )
+
+
+def run_one(options: argparse.Namespace) -> None:
+    """Fit, sample, judge; print one JSON line."""
+    import torch
+
+    from tabtreeformer import TabTreeFormer, evaluate
+    from tabtreeformer.config import parse_settings
+
+    torch.set_num_threads(1)
+    preset, table, seed = options.one[0], options.one[1], int(options.one[2])
+    train, test, target = load(options.data, table, seed)
+    started = time.perf_counter()
+    model = TabTreeFormer(preset, target, **parse_settings(options.set), random_state=seed, verbose=False).fit(train)
+    fitted = time.perf_counter()
+    synthetic = model.sample(len(train), random_state=seed)
+    sampled = time.perf_counter()
+    scores = evaluate(train, test, synthetic, target=target, random_state=seed).scores
+    row = {"label": options.label, "preset": preset, "table": table, "seed": seed}
+    row |= {name: scores[name].value for name in METRICS if name in scores}
+    row |= {f"utility_{e['evaluator']}": e["relative_error"] for e in scores["utility"].breakdown["evaluators"]}
+    row |= {
+        "copies_holdout": scores["copies"].ceiling,
+        "fit_seconds": fitted - started,
+        "rows_per_second": len(train) / (sampled - fitted),
+        "steps": sum(run["steps"] for run in model.summary()["training"]),
+        "parameters": model.summary()["parameters"],
+    }
+    print(json.dumps(row))
+
+
+def run_all(options: argparse.Namespace) -> pd.DataFrame:
+    """Run what the CSV does not hold yet, so many at a time."""
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    done = pd.read_csv(options.out, keep_default_na=False) if options.out.exists() else pd.DataFrame(columns=KEYS)
+    known = {tuple(map(str, row)) for row in done[KEYS].itertuples(index=False)}
+    wanted = [
+        (options.label, preset, table, str(seed))
+        for seed in range(options.seeds)
+        for preset in options.presets.split(",")
+        for table in options.tables.split(",")
+    ]
+    rows = done.to_dict("records")
+
+    def run(key: tuple[str, ...]) -> None:
+        command = [sys.executable, __file__, "--data", str(options.data), "--label", options.label, "--one", *key[1:]]
+        command += [word for setting in options.set for word in ("--set", setting)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        finished = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if finished.returncode:
+            print(f"{key}: failed: {finished.stderr.strip().splitlines()[-1]}", flush=True)
+            return
+        rows.append(json.loads(finished.stdout.splitlines()[-1]))
+        pd.DataFrame(rows).to_csv(options.out, index=False)
+        shown = "  ".join(f"{METRICS[m]} {rows[-1][m]:.3f}" for m in METRICS)
+        print(f"{' '.join(key[1:])}  {shown}", flush=True)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(run, [key for key in wanted if key not in known]))
+    frame = pd.DataFrame(rows)
+    mine = frame["label"].astype(str).eq(options.label) & frame["table"].isin(options.tables.split(","))
+    return frame[mine]
+
+
+def summarise(frame: pd.DataFrame) -> None:
+    """Means by table and over all, beside the paper's."""
+    pd.set_option("display.width", 200, "display.max_columns", 30)
+    for preset, part in frame.groupby("preset"):
+        columns = list(METRICS)
+        means = part.groupby("table")[columns].mean()
+        means.loc["mean"] = means.mean()
+        print(f"\n{preset}: mean over {part['seed'].nunique()} seeds")
+        print(means.rename(columns=METRICS).round(3).to_string())
+        print(f"DCR violations: {(part['dcr'] < 0.05).sum()} of {len(part)} runs")
+    utility, fidelity, privacy = (
+        pd.read_csv(HERE / "paper" / f"{n}_summary.csv") for n in ("utility", "fidelity", "privacy")
+    )
+    print("\nthe paper, mean over its nine tables")
+    paper = pd.DataFrame(
+        {"relative error": utility[(utility.metric == "RE") & (utility.ml == "all")].set_index("model")["mean"]}
+    )
+    for metric in ("shape", "trend"):
+        paper[metric.title()] = fidelity[fidelity.metric == metric].set_index("model")["mean"]
+    paper["DCR violations"] = privacy.set_index("model")["violations"]
+    print(paper.sort_values("relative error").to_string())
+
+
+def main() -> None:
+    options = arguments()
+    if options.one:
+        run_one(options)
+        return
+    if not (options.data / "datasets.json").exists():
+        sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder of the tables with --data")
+    summarise(run_all(options))
+
+
+if __name__ == "__main__":
+    main()

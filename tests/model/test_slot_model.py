@@ -1,0 +1,154 @@
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tabtreeformer.config import ModelConfig
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.model import SlotModel
+from tabtreeformer.tokens import MASK, Kind, Slot, TokenLayout
+
+SLOTS = [
+    Slot(Kind.BIN, 0, 3),
+    Slot(Kind.QUANTILE, 0, 20, ranges=((0, 5), (5, 12), (12, 20))),
+    Slot(Kind.CATEGORY, 1, 4),
+    Slot(Kind.QUANTILE, 2, 6),
+    Slot(Kind.CATEGORY, 3, 70),
+]
+LAYOUT = TokenLayout.build([3, 2, 4], SLOTS)
+SMALL = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "softmax": "allowed", "pool": 2}
+
+
+def model(layout=LAYOUT, **config) -> SlotModel:
+    network = SlotModel(layout, ModelConfig(**{**SMALL, **config}), torch.Generator().manual_seed(0)).eval()
+    with torch.no_grad():
+        network.bias.normal_(generator=torch.Generator().manual_seed(1))
+    return network
+
+
+def rows(n=7, layout=LAYOUT) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(3)
+    local = torch.stack([torch.randint(slot.size, (n,), generator=generator) for slot in layout.slots], 1)
+    T = layout.n_trees
+    if layout is LAYOUT:  # an id that its bin allows
+        starts = torch.tensor(SLOTS[1].ranges)[local[:, T]]
+        local[:, T + 1] = starts[:, 0] + local[:, T + 1] % (starts[:, 1] - starts[:, 0])
+    return torch.from_numpy(layout.to_tokens(local[:, :T].numpy(), local[:, T:].numpy()))
+
+
+def step_by_step(network: SlotModel, tokens: torch.Tensor, masked: torch.Tensor) -> torch.Tensor:
+    """The loss from the logits of one slot after the other, each from its own prefix."""
+    layout = network.layout
+    local = torch.from_numpy(layout.value_ids(tokens.numpy()))
+    losses = []
+    for slot in range(layout.n_values):
+        hidden = network.hidden(masked[:, : 1 + layout.n_trees + slot])[:, -1]
+        losses.append(F.cross_entropy(network.slot_logits(hidden, slot, local), local[:, slot], reduction="none"))
+    return torch.stack(losses, 1)
+
+
+@pytest.mark.parametrize("config", [{}, {"basis": 5}, {"pool": 1}, {"pool": 10}])
+@torch.no_grad()
+def test_loss_is_the_cross_entropy_of_each_slot_over_its_own_ids(config):
+    network, tokens = model(**config), rows()
+    masked = tokens.clone()
+    masked[:, [2, 5, 6]] = MASK
+    torch.testing.assert_close(network.loss(masked, tokens), step_by_step(network, tokens, masked).mean())
+
+
+@torch.no_grad()
+def test_ids_that_the_bin_rules_out_have_no_chance():
+    network, tokens = model(), rows()
+    hidden = network.hidden(tokens[:, :5])[:, -1]
+    drawn = torch.zeros(len(tokens), 5, dtype=torch.int32)
+    drawn[:, 0] = 1
+    chances = torch.softmax(network.slot_logits(hidden, 1, drawn), 1)
+    assert chances[:, 5:12].sum(1).tolist() == pytest.approx([1.0] * len(tokens))
+    assert not chances[:, :5].any()
+    assert not chances[:, 12:].any()
+
+
+@torch.no_grad()
+def test_smoothing_spreads_the_target_of_numbers_over_allowed_neighbours_only():
+    plain, smooth = model(), model(smoothing=1.0)
+    smooth.load_state_dict(plain.state_dict())
+    tokens = rows()
+    local = torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))
+    expected = []
+    for slot, facts in enumerate(SLOTS):
+        hidden = plain.hidden(tokens[:, : 4 + slot])[:, -1]
+        log_chances = torch.log_softmax(plain.slot_logits(hidden, slot, local), 1)
+        for r in range(len(tokens)):
+            target = int(local[r, slot])
+            if facts.kind != Kind.QUANTILE:
+                expected.append(-log_chances[r, target].item())
+                continue
+            low, high = facts.ranges[int(local[r, slot - 1])] if facts.ranges else (0, facts.size)
+            weights = [math.exp(-0.5 * (i - target) ** 2) for i in range(low, high)]
+            terms = [w * log_chances[r, i].item() for w, i in zip(weights, range(low, high), strict=True)]
+            expected.append(-sum(terms) / sum(weights))
+    assert smooth.loss(tokens, tokens).item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)
+
+
+@torch.no_grad()
+def test_biases_start_at_the_frequencies():
+    network, tokens = model(), rows(400)
+    network.start_from(tokens)
+    network.head.weight.zero_()
+    hidden = network.hidden(tokens[:, :6])[:, -1]
+    chances = torch.softmax(network.slot_logits(hidden, 2, torch.zeros(400, 5, dtype=torch.int32)), 1)[0]
+    counts = torch.bincount(torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))[:, 2], minlength=4) + 0.5
+    torch.testing.assert_close(chances, (counts / counts.sum()).float())
+
+
+@torch.no_grad()
+def test_pooled_trees_share_a_position_and_each_still_counts():
+    network, tokens = model(), rows()
+    assert network.hidden(tokens[:, :4]).shape[1] == 1 + 2  # three trees in two positions
+    before = network.hidden(tokens[:, :4])[:, -1]
+    for tree in range(3):
+        changed = tokens.clone()
+        changed[:, 1 + tree] = MASK
+        assert not torch.allclose(network.hidden(changed[:, :4])[:, -1], before), tree
+
+
+@pytest.mark.parametrize("basis", [0, 5])
+@torch.no_grad()
+def test_folded_and_cached_states_are_the_same(basis):
+    network, tokens = model(basis=basis), rows()
+    whole = network.hidden(tokens[:, :-1])
+    network.fold()
+    cache = network.new_cache(len(tokens))
+    parts = [network.hidden(tokens[:, :4], cache)]
+    parts += [network.hidden(tokens[:, 4 + k : 5 + k], cache) for k in range(5)]
+    torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=1e-4, atol=1e-5)
+
+
+def test_training_forgets_what_was_folded():
+    network, tokens = model(basis=5), rows()
+    network.fold()
+    network.train()
+    network.loss(tokens, tokens).backward()
+    assert network.smooth_head.weight.grad.abs().sum() > 0
+
+
+def test_neighbouring_ids_of_a_number_start_alike_with_a_basis():
+    network = model(basis=6)
+    with torch.no_grad():
+        network.values.weight.zero_()
+    table = network._values_table()[4 : 4 + 20]  # the second slot, after three bins and their mask
+    distance = torch.cdist(table, table)
+    assert distance.diagonal(1).max() < distance[0, 10]
+
+
+@torch.no_grad()
+def test_a_table_without_trees_numbers_or_ranges_has_a_model():
+    layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2), Slot(Kind.CATEGORY, 1, 3)])
+    network, tokens = model(layout, basis=4), rows(5, layout)
+    torch.testing.assert_close(network.loss(tokens, tokens), step_by_step(network, tokens, tokens).mean())
+
+
+def test_pooling_needs_the_softmax_of_slots():
+    with pytest.raises(ConfigError, match=r"model\.pool=10 needs model\.softmax='allowed'"):
+        ModelConfig(pool=10)

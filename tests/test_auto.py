@@ -1,0 +1,81 @@
+"""The preset that is sized by the table."""
+
+import pandas as pd
+import pytest
+
+from tabtreeformer import TabTreeFormer
+from tabtreeformer.config import auto, configure
+
+QUICK = {"train": {"steps": 12, "validate_every": 6}}
+
+
+@pytest.mark.parametrize("n_rows", [2, 50, 614, 4_999, 5_000, 39_000, 5_000_000])
+@pytest.mark.parametrize("n_classes", [None, 2, 3, 100])
+def test_there_is_a_config_for_every_size(n_rows, n_classes):
+    config = auto(n_rows, n_classes)
+    assert config.model.softmax == "allowed"
+    assert config.train.leaf_mask == (0.5, 0.75)  # the masks of the paper
+    assert config.train.value_mask == (0.25, 0.5)
+    rounds = config.tree.params["n_estimators"]
+    assert rounds * (n_classes if n_classes and n_classes > 2 else 1) <= max(60, 5 * (n_classes or 1))
+
+
+def test_larger_tables_get_larger_models():
+    small, large = auto(600), auto(50_000)
+    assert small.model.width < large.model.width
+    assert small.tokens.quantiles < large.tokens.quantiles
+    assert small.train.batch_size < large.train.batch_size
+
+
+def test_overrides_win():
+    config = configure("auto", {"model": {"width": 32}, "tree": {"params": {"n_estimators": 7}}}, n_rows=500)
+    assert config.model.width == 32
+    assert config.tree.params["n_estimators"] == 7
+    assert config.tree.params["num_leaves"] == 15
+
+
+@pytest.mark.parametrize("tree", ["lightgbm", "xgboost", "catboost", "decision_tree", "none"])
+def test_it_is_the_default_and_fits_samples_saves_and_loads_with_every_tree_model(mixed, tmp_path, tree):
+    model = TabTreeFormer(target="income", tree=tree, **QUICK, random_state=0, verbose=False).fit(mixed)
+    assert model.preset == "auto"
+    rows = model.sample(30, random_state=1)
+    assert (rows.dtypes == mixed.dtypes).all()
+    model.save(tmp_path / "m")
+    pd.testing.assert_frame_equal(TabTreeFormer.load(tmp_path / "m", verbose=False).sample(30, random_state=1), rows)
+
+
+def test_with_cache_draws_the_same_rows_as_without(mixed):
+    model = TabTreeFormer(target="income", **QUICK, random_state=0, verbose=False).fit(mixed)
+    with_cache = model.sample(200, random_state=1)
+    pd.testing.assert_frame_equal(model.set_params(sampling={"cache": False}).sample(200, random_state=1), with_cache)
+
+
+def test_the_same_seed_gives_the_same_rows(mixed):
+    one, two = (TabTreeFormer(**QUICK, random_state=3, verbose=False).fit(mixed).sample(50) for _ in range(2))
+    pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "df",
+    {
+        "two rows": pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}),
+        "one column": pd.DataFrame({"a": range(30)}),
+        "all categories": pd.DataFrame({"a": list("xyz") * 10, "b": list("uv") * 15}),
+        "constants": pd.DataFrame({"a": [1] * 30, "b": ["x"] * 30, "c": range(30)}),
+        "many ids": pd.DataFrame({"a": [i / 7 for i in range(400)], "b": [i % 19 for i in range(400)]}),
+        "many categories": pd.DataFrame({"a": [f"v{i}" for i in range(300)] * 2, "b": range(600)}),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_unusual_tables_work(df):
+    rows = TabTreeFormer(**QUICK, random_state=0, verbose=False).fit(df[1]).sample(25)
+    assert len(rows) == 25
+    assert (rows.dtypes == df[1].dtypes).all()
+
+
+def test_it_says_what_it_chose(mixed, capsys):
+    TabTreeFormer(target="income", **QUICK, random_state=0).fit(mixed)
+    assert (
+        "auto: 50 trees, 8 tokens of values a row; two networks of 2 layers × 48, up to 12 steps of 64 rows each"
+        in (capsys.readouterr().err)
+    )
