@@ -267,7 +267,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     }
     return Config(
         tree=TreeConfig(tune=False, params=trees.get(tree_model, {})),
-        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows // 10, 20), 60 if small else 128), bins=8),
+        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=8),
         model=ModelConfig(
             softmax="allowed",
             pool=10,

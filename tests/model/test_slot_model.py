@@ -13,7 +13,7 @@ SLOTS = [
     Slot(Kind.BIN, 0, 3),
     Slot(Kind.QUANTILE, 0, 20, ranges=((0, 5), (5, 12), (12, 20))),
     Slot(Kind.CATEGORY, 1, 4),
-    Slot(Kind.QUANTILE, 2, 6),
+    Slot(Kind.QUANTILE, 2, 6, atoms=frozenset({0, 3})),
     Slot(Kind.CATEGORY, 3, 70),
 ]
 LAYOUT = TokenLayout.build([3, 2, 4], SLOTS)
@@ -70,7 +70,7 @@ def test_ids_that_the_bin_rules_out_have_no_chance():
 
 
 @torch.no_grad()
-def test_smoothing_spreads_the_target_of_numbers_over_allowed_neighbours_only():
+def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_intervals_only():
     plain, smooth = model(), model(smoothing=1.0)
     smooth.load_state_dict(plain.state_dict())
     tokens = rows()
@@ -85,7 +85,10 @@ def test_smoothing_spreads_the_target_of_numbers_over_allowed_neighbours_only():
                 expected.append(-log_chances[r, target].item())
                 continue
             low, high = facts.ranges[int(local[r, slot - 1])] if facts.ranges else (0, facts.size)
-            weights = [math.exp(-0.5 * (i - target) ** 2) for i in range(low, high)]
+            weights = [
+                math.exp(-0.5 * (i - target) ** 2) if i == target or not {i, target} & facts.atoms else 0.0
+                for i in range(low, high)
+            ]
             terms = [w * log_chances[r, i].item() for w, i in zip(weights, range(low, high), strict=True)]
             expected.append(-sum(terms) / sum(weights))
     assert smooth.loss(tokens, tokens).item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import KBinsDiscretizer
 
@@ -141,8 +141,9 @@ def test_a_row_of_any_allowed_ids_decodes_into_the_range(values, decode, levels,
     assert (seen < np.array(codec.sizes)).all()
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(-50, 50), min_size=2, max_size=60), st.integers(1, 2))
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=60), st.integers(1, 3))
+@example([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2], 2)
 def test_drawing_stays_inside_the_quantile(values, levels):
     codec = learn(values, decode="draw", levels=levels, quantiles=10)
     ids = codec.encode(pd.Series(values))

@@ -200,7 +200,7 @@ class _Head(nn.Module):
     parents: Tensor
     has_parent: Tensor
     limits: Tensor
-    kernel_width: Tensor
+    exact: Tensor
 
     def __init__(self, layout: TokenLayout, slots: list[int], smoothing: float) -> None:
         super().__init__()
@@ -220,10 +220,13 @@ class _Head(nn.Module):
         for row, i in enumerate(slots):
             for parent, pair in enumerate(layout.value_slots[i].ranges):
                 limits[row, parent] = torch.tensor(pair)
-        number = torch.tensor([layout.value_slots[i].kind == Kind.QUANTILE for i in slots])
-        self.smoothing = smoothing if number.any() else 0.0
-        # A very narrow kernel where ids have no order.
-        self.register_buffer("kernel_width", torch.where(number, smoothing, 1e-3)[:, None].float(), persistent=False)
+        # Targets are smoothed among the intervals of a number; its atoms, and categories, have no near misses.
+        exact = torch.ones(len(slots), widest, dtype=torch.bool)
+        for row, i in enumerate(slots):
+            if layout.value_slots[i].kind == Kind.QUANTILE:
+                exact[row, [k for k in range(sizes[i]) if k not in layout.value_slots[i].atoms]] = False
+        self.smoothing = 0.0 if exact.all() else smoothing
+        self.register_buffer("exact", exact, persistent=False)  # (n, S)
         self.limited = any(layout.value_slots[i].ranges for i in slots)
         has_parent = torch.tensor([bool(layout.value_slots[i].ranges) for i in slots])
         self.register_buffer("parents", torch.where(has_parent, torch.tensor(slots) - 1, 0), persistent=False)
@@ -242,9 +245,12 @@ class _Head(nn.Module):
             logits = logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
         target = local[:, self.slots]  # (B, n)
         if self.smoothing:
-            ids = torch.arange(logits.shape[2], device=local.device)
-            kernel = -0.5 * ((ids - target[..., None]) / self.kernel_width) ** 2  # (B, n, S)
-            kernel = torch.softmax(kernel.masked_fill(logits == -math.inf, -math.inf), dim=2)
+            gap = torch.arange(logits.shape[2], device=local.device) - target[..., None]  # (B, n, S)
+            slot = torch.arange(len(self.slots), device=local.device)
+            alone = self.exact[slot, target][..., None] | self.exact | (logits == -math.inf)
+            kernel = torch.softmax(
+                (-0.5 * (gap / self.smoothing) ** 2).masked_fill(alone & (gap != 0), -math.inf), dim=2
+            )
             return torch.logsumexp(logits, dim=2) - (kernel * logits.masked_fill(logits == -math.inf, 0.0)).sum(2)
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
 

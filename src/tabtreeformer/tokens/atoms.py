@@ -34,7 +34,9 @@ class AtomCodec:
     """Smallest and largest value of each id, ascending; equal for an atom."""
     bin_starts: tuple[int, ...]
     """First id of each bin; empty where there are no bins."""
-    whole: bool
+    low: float | int
+    high: float | int
+    """Smallest and largest value seen; whole numbers stay whole, however large."""
     decimals: int | None
 
     @classmethod
@@ -44,13 +46,14 @@ class AtomCodec:
         distinct, counts = np.unique(values, return_counts=True)
         starts = _id_starts(counts, config.quantiles)
         ends = np.append(starts[1:], len(distinct)) - 1
-        whole = bool(pd.api.types.is_integer_dtype(series.dtype))
+        whole = int if pd.api.types.is_integer_dtype(series.dtype) else float
         return cls(
             lows=distinct[starts],
             highs=distinct[ends],
             bin_starts=_bin_starts(values, (distinct[starts] + distinct[ends]) / 2, config),
-            whole=whole,
-            decimals=0 if whole else count_decimals(values),
+            low=whole(series.min()),
+            high=whole(series.max()),
+            decimals=0 if whole is int else count_decimals(values),
         )
 
     @property
@@ -64,6 +67,11 @@ class AtomCodec:
         return (
             tuple(zip(self.bin_starts, (*self.bin_starts[1:], len(self.lows)), strict=True)) if self.bin_starts else ()
         )
+
+    @property
+    def atoms(self) -> frozenset[int]:
+        """Ids of a single value."""
+        return frozenset(np.flatnonzero(self.lows == self.highs).tolist())
 
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 or 2); a value between two ids takes the nearer one."""
@@ -84,8 +92,8 @@ class AtomCodec:
             first, steps = np.rint(low * scale), np.rint((high - low) * scale)
             drawn = grid_point(first + np.floor(rng.random(len(ids)) * (steps + 1)), self.decimals)
             values = np.where(steps > 0, np.clip(drawn, low, high), low)
-        if self.whole:
-            return whole_numbers(values, int(self.lows[0]), int(self.highs[-1]))
+        if isinstance(self.low, int):
+            return whole_numbers(values, self.low, int(self.high))
         return values
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +102,8 @@ class AtomCodec:
             "lows": self.lows.tolist(),
             "highs": self.highs.tolist(),
             "bin_starts": list(self.bin_starts),
-            "whole": self.whole,
+            "low": self.low,
+            "high": self.high,
             "decimals": self.decimals,
         }
 

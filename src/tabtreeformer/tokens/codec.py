@@ -45,7 +45,7 @@ class TableCodec:
             elif isinstance(codec, AtomCodec):
                 if codec.bin_starts:
                     slots.append(Slot(Kind.BIN, index, len(codec.bin_starts)))
-                slots.append(Slot(Kind.QUANTILE, index, len(codec.lows), codec.ranges))
+                slots.append(Slot(Kind.QUANTILE, index, len(codec.lows), codec.ranges, codec.atoms))
             else:
                 kinds = [Kind.BIN] + [Kind.QUANTILE] * (len(codec.sizes) - 1)
                 slots += [Slot(kind, index, size) for kind, size in zip(kinds, codec.sizes, strict=True)]

@@ -43,6 +43,8 @@ class Slot:
     """Local ids 0 … size-1 are allowed here."""
     ranges: tuple[tuple[int, int], ...] = ()
     """Where the slot before decides which ids are allowed: first and past-the-last id for each of its ids."""
+    atoms: frozenset[int] = frozenset()
+    """Ids of single values: those next to them are other values, not near misses."""
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,15 @@ class NumericCodec:
     def decode(self, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """Ids (N, 1 + levels) → values (N,), from the quantiles only; inside the fitted range always."""
         _, low, high = self._intervals(np.asarray(ids[:, 1:], dtype=np.int64))
-        values = self._draw(low, high, rng) if self.decode_by == "draw" else low / 2 + high / 2
+        closed = (ids[:, 1:] == np.array(self.sizes[1:]) - 1).all(axis=1)  # the very last interval has its end too
+        values = self._draw(low, high, closed, rng) if self.decode_by == "draw" else low / 2 + high / 2
         if isinstance(self.low, int):
             # NOTE[PAPER]: the paper keeps the midpoint; we round it in whole-number columns, whose dtype has no halves.
             return whole_numbers(values, self.low, int(self.high))
         return np.clip(values, self.low, self.high)
 
-    def _draw(self, low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-        """Draw a grid point of [low, high) — the last interval includes its end — or a plain number without a grid."""
+    def _draw(self, low: Floats, high: Floats, closed: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+        """Draw a grid point of [low, high), or [low, high] where `closed`; a plain number where there is no grid."""
         share = rng.random(len(low))
         step = None if self.decimals is None else 10.0**-self.decimals
         if step is None or (self.high - self.low) / step > 2**40:
@@ -98,8 +99,7 @@ class NumericCodec:
         first, last = np.rint(low / step) - 1, np.rint(high / step) + 1
         for _ in range(2):
             first += self._grid(first) < low
-            outside = np.where(high >= self.high, self._grid(last) > high, self._grid(last) >= high)
-            last -= outside
+            last -= np.where(closed, self._grid(last) > high, self._grid(last) >= high)
         inside = first + np.floor(share * (last - first + 1))
         nearest = np.rint((low / 2 + high / 2) / step)
         return self._grid(np.where(last >= first, inside, nearest))
