@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import TabTreeFormer
-from tabtreeformer.config import auto, configure
+from tabtreeformer.presets import auto, configure
 
 QUICK = {"train": {"steps": 12, "validate_every": 6}}
 

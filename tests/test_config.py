@@ -3,8 +3,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tabtreeformer.config import PRESETS, Config, ModelConfig, TrainConfig, configure, parse_settings
+from tabtreeformer.config import Config, ModelConfig, TrainConfig, parse_settings
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.presets import PRESETS, configure
 
 
 def test_presets_hold_the_constants_of_the_paper(paper_config):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .config import PRESETS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+    from .config import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
     from .errors import (
         ArchiveError,
         ConfigError,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TabTreeFormerError,
     )
     from .evaluation import Evaluation, Score, evaluate
+    from .presets import PRESETS
     from .report import write_report
     from .schema import Schema
     from .synthesizer import TabTreeFormer
@@ -53,7 +54,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for home in ("errors", "config", "schema", "evaluation", "report", "synthesizer"):
+        for home in ("errors", "config", "presets", "schema", "evaluation", "report", "synthesizer"):
             module = importlib.import_module(f".{home}", __name__)
             if hasattr(module, name):
                 return getattr(module, name)

@@ -1,6 +1,6 @@
-"""Settings as values: frozen dataclasses, compared by value, validated when built; the paper's presets; JSON.
+"""Settings as values: frozen dataclasses, compared by value, validated when built; JSON.
 
-One field a setting. `configure` merges a preset with overrides, so that every field can be reached from Python
+One field a setting. `override` merges settings with changes, so that every field can be reached from Python
 (`train={"steps": 200}`) and from the command line (`--set train.steps=200`).
 """
 
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from .errors import ConfigError
 
 
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ConfigError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
@@ -49,7 +49,7 @@ class TreeConfig:
     """Parameters of the tree library that are fixed, not searched (for example {"n_estimators": 50})."""
 
     def __post_init__(self) -> None:
-        _one_of("tree.model", self.model, TREE_MODELS)
+        one_of("tree.model", self.model, TREE_MODELS)
         _at_least("tree.trials", self.trials, 1)
         _at_least("tree.folds", self.folds, 2)
         if self.timeout_seconds is not None and self.timeout_seconds <= 0:
@@ -74,12 +74,12 @@ class TokenConfig:
     """The middle of the quantile (the paper), or a value drawn inside it on the column's own grid of decimals."""
 
     def __post_init__(self) -> None:
-        _one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
+        one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
         _at_least("tokens.bins", self.bins, 2)
         _at_least("tokens.quantiles", self.quantiles, 2)
         _at_least("tokens.levels", self.levels, 1)
-        _one_of("tokens.percentile_method", self.percentile_method, _PERCENTILE_METHODS)
-        _one_of("tokens.decode", self.decode, ("midpoint", "draw"))
+        one_of("tokens.percentile_method", self.percentile_method, _PERCENTILE_METHODS)
+        one_of("tokens.decode", self.decode, ("midpoint", "draw"))
 
 
 _PERCENTILE_METHODS = (
@@ -124,7 +124,7 @@ class ModelConfig:
             _at_least(f"model.{name}", getattr(self, name), 1)
         if self.width % self.heads:
             raise ConfigError(f"model.heads must divide model.width, got heads={self.heads}, width={self.width}")
-        _one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
+        one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
         _at_least("model.pool", self.pool, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
             raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
@@ -186,7 +186,7 @@ class TrainConfig:
             low, high = getattr(self, name)
             if not 0 <= low <= high <= 1:
                 raise ConfigError(f"train.{name} must be two shares in order, as [0.25, 0.5], got {[low, high]!r}")
-        _one_of("train.precision", self.precision, ("auto", "fp32", "fp16", "bf16"))
+        one_of("train.precision", self.precision, ("auto", "fp32", "fp16", "bf16"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,81 +229,10 @@ class Config:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Config:
         """Inverse of `to_json`; refuses fields that do not exist."""
-        return _override(cls(), data, prefix="")
-
-
-_L = ModelConfig(width=768, feed_forward=3072, heads=12)
-
-PRESETS: Mapping[str, Config] = {
-    "S": Config(),
-    "L": Config(model=_L),
-    "NM": Config(
-        model=_L,
-        train=TrainConfig(leaf_mask=(0.0, 0.0), value_mask=(0.0, 0.0), patience=100, restore_best=False),
-        sampling=SampleConfig(temperature_category=0.2, temperature_numeric=0.1),
-    ),
-}
-"""The paper's three models, to the letter."""
-
-AUTO = "auto"
-
-
-def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm") -> Config:
-    """Our own preset: the paper's idea, sized by the table and made for a CPU.
-
-    `n_classes` is that of the target, None for a number: boosting builds a tree for each class beyond two in every
-    round, and the prompt should stay about 50 trees long. docs/auto.md has the reasons and the measurements.
-    """
-    small = n_rows < 5_000
-    passes = 2 if small else 1
-    batch_size = 64 if small else 256
-    half_pass = max(1, n_rows // 2 // batch_size)
-    rounds = max(5, 50 // (n_classes if n_classes and n_classes > 2 else 1))
-    trees: dict[str, dict[str, Any]] = {
-        "lightgbm": {"n_estimators": rounds, "num_leaves": 15, "max_depth": 6, "min_child_samples": 10},
-        "xgboost": {"n_estimators": rounds, "max_depth": 4},
-        "catboost": {"iterations": 50, "depth": 4},
-        "decision_tree": {"max_leaf_nodes": 30, "max_depth": 8},
-    }
-    return Config(
-        tree=TreeConfig(tune=False, params=trees.get(tree_model, {})),
-        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=8),
-        model=ModelConfig(
-            softmax="allowed",
-            pool=10,
-            basis=12,
-            smoothing=0.7,
-            width=48 if small else 64,
-            feed_forward=192 if small else 256,
-            heads=4,
-            layers=2 if small else 3,
-        ),
-        train=TrainConfig(
-            steps=3000 if small else 1500,
-            batch_size=batch_size,
-            learning_rate=1e-3 if small else 2e-3,
-            shared_passes=10,
-            validate_every=max(20, passes * half_pass),
-            patience=8 if small else 4,
-        ),
-        sampling=SampleConfig(temperature_category=1.0, temperature_numeric=1.0, batch_size=2048),
-    )
+        return override(cls(), data, prefix="")
 
 
 SECTIONS = tuple(f.name for f in dataclasses.fields(Config))
-
-
-def configure(preset: str, overrides: Mapping[str, Any], n_rows: int = 1000, n_classes: int | None = None) -> Config:
-    """Return the preset with `overrides` applied; a section is a mapping of fields or a whole dataclass.
-
-    `auto` looks at the table: its rows and the classes of its target.
-    """
-    _one_of("preset", preset, (AUTO, *PRESETS))
-    if preset != AUTO:
-        return _override(PRESETS[preset], overrides, prefix="")
-    tree = overrides.get("tree", {})
-    name = tree.model if isinstance(tree, TreeConfig) else tree.get("model", "") if isinstance(tree, Mapping) else ""
-    return _override(auto(n_rows, n_classes, name or "lightgbm"), overrides, prefix="")
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -328,7 +257,7 @@ def parse_settings(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
 _T = TypeVar("_T")
 
 
-def _override(base: _T, overrides: Mapping[str, Any], prefix: str) -> _T:
+def override(base: _T, overrides: Mapping[str, Any], prefix: str) -> _T:
     """Replace fields of a dataclass by name, sections by sections, checking names and types."""
     hints = typing.get_type_hints(type(base))
     changes = {}
@@ -337,7 +266,7 @@ def _override(base: _T, overrides: Mapping[str, Any], prefix: str) -> _T:
             raise ConfigError(f"there is no setting {prefix}{name}; known: {', '.join(prefix + n for n in hints)}")
         current = getattr(base, name)
         if dataclasses.is_dataclass(current) and isinstance(value, Mapping):
-            value = _override(current, value, f"{prefix}{name}.")
+            value = override(current, value, f"{prefix}{name}.")
         elif isinstance(current, Mapping) and isinstance(value, Mapping):
             value = {**current, **value}
         changes[name] = _typed(value, hints[name], prefix + name)

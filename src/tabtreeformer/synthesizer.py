@@ -18,10 +18,11 @@ from sklearn.base import BaseEstimator
 from . import trees
 from ._version import __version__
 from .archive import read_archive, write_archive
-from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig, configure
+from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
 from .generation import PromptBank, Sampler
+from .presets import configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
 from .tokens import TableCodec, TokenLayout

@@ -1,10 +1,11 @@
 import pytest
 import torch
 
-from tabtreeformer.config import PRESETS, ModelConfig
+from tabtreeformer.config import ModelConfig
 from tabtreeformer.errors import ConfigError, MissingExtraError
 from tabtreeformer.model import RowModel
 from tabtreeformer.model.embedding import quantile_embedding
+from tabtreeformer.presets import PRESETS
 from tabtreeformer.tokens import Kind, Slot, TokenLayout
 
 LAYOUT = TokenLayout.build([3, 2], [Slot(Kind.BIN, 0, 4), Slot(Kind.QUANTILE, 0, 9), Slot(Kind.CATEGORY, 1, 5)])

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tabtreeformer.config import PRESETS, TrainConfig
+from tabtreeformer.config import TrainConfig
+from tabtreeformer.presets import PRESETS
 from tabtreeformer.tokens import Kind, Slot, TokenLayout
 from tabtreeformer.training import draw_masks
 

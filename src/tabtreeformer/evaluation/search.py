@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,14 @@ def tune(
     """Return the settings with the best weighted F1, or the least squared error, on folds of the rows learned from."""
     import optuna
 
-    from ..trees.tuning import score, split
+    from ..trees.tuning import quiet_optuna, score, split
 
     if not SPACES[evaluator] or len(target) < 2 * FOLDS:
         return quick_settings(evaluator)
     folds = split(Target(target, n_classes), FOLDS, seed)
 
     def objective(trial: Any) -> float:
-        settings = {name: _suggest(trial, name, space) for name, space in SPACES[evaluator].items()}
+        settings = {name: _choose(trial, name, space) for name, space in SPACES[evaluator].items()}
         scores = []
         for fitted_on, scored_on in folds:
             learned_from = matrix[fitted_on], target[fitted_on]
@@ -44,27 +43,14 @@ def tune(
             scores.append(score(Target(target[scored_on], n_classes), answers))
         return float(np.mean(scores))
 
-    with _quiet(optuna):
+    with quiet_optuna():
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
         study.optimize(objective, n_trials=trials, callbacks=[lambda study, trial: advance(1)])
     return dict(study.best_params)
 
 
-def _suggest(trial: Any, name: str, space: Parameter | Choice) -> Any:
+def _choose(trial: Any, name: str, space: Parameter | Choice) -> Any:
     """Let Optuna choose a value."""
-    if isinstance(space, Choice):
-        return trial.suggest_categorical(name, space.options)
-    if space.whole:
-        return trial.suggest_int(name, space.low, space.high, step=space.step or 1, log=space.log)
-    return trial.suggest_float(name, space.low, space.high, step=space.step, log=space.log)
+    from ..trees.tuning import suggest
 
-
-@contextmanager
-def _quiet(optuna: Any) -> Iterator[None]:
-    """Silence Optuna's log for a while; its level is global, so that it has to be put back."""
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(level)
+    return trial.suggest_categorical(name, space.options) if isinstance(space, Choice) else suggest(trial, name, space)

@@ -42,7 +42,7 @@ def tune(
     folds = split(target, config.folds, seed)
 
     def objective(trial: optuna.Trial) -> float:
-        params = fixed | {name: _suggest(trial, name, parameter) for name, parameter in free.items()}
+        params = fixed | {name: suggest(trial, name, parameter) for name, parameter in free.items()}
         return cross_validate(lambda: model_class(params, seed), features, target, folds)
 
     return fixed | _search(objective, config, seed, progress, "MSE" if target.n_classes is None else "F1")
@@ -52,7 +52,7 @@ def _search(
     objective: Callable[[optuna.Trial], float], config: TreeConfig, seed: int, progress: Progress, measure: str
 ) -> dict[str, Any]:
     """Run the trials; return the parameters of the best one."""
-    with _quiet_optuna(), stage(progress, "tune trees", config.trials) as advance:
+    with quiet_optuna(), stage(progress, "tune trees", config.trials) as advance:
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
 
         def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
@@ -93,7 +93,7 @@ def split(target: Target, n_folds: int, seed: int) -> list[Fold]:
     return list(folds.split(rows, target.values))
 
 
-def _suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> float:
+def suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> float:
     """Let Optuna choose a value."""
     if parameter.whole:
         number: float = trial.suggest_int(
@@ -105,7 +105,7 @@ def _suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> float:
 
 
 @contextmanager
-def _quiet_optuna() -> Iterator[None]:
+def quiet_optuna() -> Iterator[None]:
     """Silence Optuna's log for a while; its level is global, so that it has to be put back."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -1,0 +1,78 @@
+"""Whole sets of settings: the paper's three, to the letter, and our own, sized by the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .config import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig, one_of, override
+
+_L = ModelConfig(width=768, feed_forward=3072, heads=12)
+
+PRESETS: Mapping[str, Config] = {
+    "S": Config(),
+    "L": Config(model=_L),
+    "NM": Config(
+        model=_L,
+        train=TrainConfig(leaf_mask=(0.0, 0.0), value_mask=(0.0, 0.0), patience=100, restore_best=False),
+        sampling=SampleConfig(temperature_category=0.2, temperature_numeric=0.1),
+    ),
+}
+"""The paper's three models, to the letter."""
+
+AUTO = "auto"
+
+
+def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm") -> Config:
+    """Our own preset: the paper's idea, sized by the table and made for a CPU.
+
+    `n_classes` is that of the target, None for a number: boosting builds a tree for each class beyond two in every
+    round, and the prompt should stay about 50 trees long. docs/auto.md has the reasons and the measurements.
+    """
+    small = n_rows < 5_000
+    passes = 2 if small else 1
+    batch_size = 64 if small else 256
+    half_pass = max(1, n_rows // 2 // batch_size)
+    rounds = max(5, 50 // (n_classes if n_classes and n_classes > 2 else 1))
+    trees: dict[str, dict[str, Any]] = {
+        "lightgbm": {"n_estimators": rounds, "num_leaves": 15, "max_depth": 6, "min_child_samples": 10},
+        "xgboost": {"n_estimators": rounds, "max_depth": 4},
+        "catboost": {"iterations": 50, "depth": 4},
+        "decision_tree": {"max_leaf_nodes": 30, "max_depth": 8},
+    }
+    return Config(
+        tree=TreeConfig(tune=False, params=trees.get(tree_model, {})),
+        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=8),
+        model=ModelConfig(
+            softmax="allowed",
+            pool=10,
+            basis=12,
+            smoothing=0.7,
+            width=48 if small else 64,
+            feed_forward=192 if small else 256,
+            heads=4,
+            layers=2 if small else 3,
+        ),
+        train=TrainConfig(
+            steps=3000 if small else 1500,
+            batch_size=batch_size,
+            learning_rate=1e-3 if small else 2e-3,
+            shared_passes=10,
+            validate_every=max(20, passes * half_pass),
+            patience=8 if small else 4,
+        ),
+        sampling=SampleConfig(temperature_category=1.0, temperature_numeric=1.0, batch_size=2048),
+    )
+
+
+def configure(preset: str, overrides: Mapping[str, Any], n_rows: int = 1000, n_classes: int | None = None) -> Config:
+    """Return the preset with `overrides` applied; a section is a mapping of fields or a whole dataclass.
+
+    `auto` looks at the table: its rows and the classes of its target.
+    """
+    one_of("preset", preset, (AUTO, *PRESETS))
+    if preset != AUTO:
+        return override(PRESETS[preset], overrides, prefix="")
+    tree = overrides.get("tree", {})
+    name = tree.model if isinstance(tree, TreeConfig) else tree.get("model", "") if isinstance(tree, Mapping) else ""
+    return override(auto(n_rows, n_classes, name or "lightgbm"), overrides, prefix="")
