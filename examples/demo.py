@@ -1,6 +1,6 @@
 """Fit a small table, sample from it, show real and new rows side by side, write a report. Run by `make demo`.
 
-The table is scikit-learn's iris, written to CSV; the settings are the S preset made small enough for a minute on a CPU.
+The table is scikit-learn's iris, written to CSV.
 """
 
 from __future__ import annotations
@@ -19,12 +19,6 @@ from sklearn.datasets import load_iris
 OUT = Path("out")
 NAMES = ("iris.tabtree", "iris.train.csv", "iris.holdout.csv", "iris-new.csv")
 TIGHT = {"box": None, "pad_edge": False, "padding": (0, 1, 0, 0), "title_justify": "left"}
-SMALL = [
-    "tree.tune=false", "tree.params.n_estimators=8", "tree.params.num_leaves=6", "tokens.quantiles=40",
-    "tokens.decode=draw", "model.width=64", "model.feed_forward=128", "model.heads=4", "model.layers=2",
-    "train.steps=1000", "train.batch_size=32", "train.validate_every=25", "train.learning_rate=0.002",
-    "sampling.temperature_category=1",
-]  # fmt: skip
 
 
 def main() -> None:
@@ -32,9 +26,8 @@ def main() -> None:
     iris = load_iris(as_frame=True)
     table = iris.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
     table.assign(species=iris.target_names[iris.target]).to_csv(OUT / "iris.csv", index=False)
-    settings = [word for setting in SMALL for word in ("--set", setting)]
     model, train, holdout, new = (OUT / name for name in NAMES)
-    ttf("fit", OUT / "iris.csv", "--target", "species", "-o", model, "--holdout", 0.2, "--seed", 0, *settings)
+    ttf("fit", OUT / "iris.csv", "--target", "species", "-o", model, "--holdout", 0.2, "--seed", 0)
     ttf("inspect", model)
     ttf("sample", model, "-n", 1000, "-o", new, "--seed", 0)
     compare(pd.read_csv(train), pd.read_csv(new))
@@ -45,9 +38,7 @@ def main() -> None:
 def ttf(*words: object) -> None:
     """Show a command as a user would type it, then run it."""
     shown = [str(word) for word in words]
-    brief = [w for i, w in enumerate(shown) if w != "--set" and shown[max(i - 1, 0)] != "--set"]
-    more = f"  (and {len(SMALL)} --set options, see examples/demo.py)" if len(brief) < len(shown) else ""
-    print(f"\n$ ttf {shlex.join(brief)}{more}", flush=True)
+    print(f"\n$ ttf {shlex.join(shown)}", flush=True)
     # Steps this small are slower on two threads than on one.
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-m", "tabtreeformer", *shown], check=True, env=environment)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+
+# In CI the same examples each time; at a desk new ones.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 # Steps this small lose badly to thread contention.
 torch.set_num_threads(1)
