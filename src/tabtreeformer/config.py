@@ -113,9 +113,9 @@ class ModelConfig:
     smoothing: float = 0.0
     """With softmax `allowed`: width, in ids, of the Gaussian over neighbouring ids that is the target of a number."""
     tied: bool = True
-    """Use the token embeddings as the output head too."""
+    """With softmax `vocabulary`: use the token embeddings as the output head too."""
     quantile_embedding: bool = True
-    """Start the quantile tokens from the paper's ordered embedding instead of at random."""
+    """With softmax `vocabulary`: start the quantile tokens from the paper's ordered embedding, not at random."""
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of a Hugging Face config (for example {"num_key_value_heads": 2})."""
 
