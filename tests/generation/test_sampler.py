@@ -19,7 +19,7 @@ def model() -> RowModel:
     )
     with torch.no_grad():
         network.embedding.weight.normal_(generator=torch.Generator().manual_seed(1))  # opinions worth sampling
-    return network
+    return network.eval()  # or the chances that rows are held against would be those under dropout
 
 
 def prompts(n):

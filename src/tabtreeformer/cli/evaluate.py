@@ -56,8 +56,7 @@ def evaluate(
     from ..evaluation import evaluate as judge
     from ..files import check_writable, replacing
     from ..progress import Console, Silent
-    from ..schema import CATEGORICAL, Schema
-    from .tables import read_table
+    from .tables import describe, read_table
 
     for path in (json_file, html_file):
         if path is not None:
@@ -66,9 +65,7 @@ def evaluate(
         import_extra("jinja2", "report")
     real, new = read_table(train), read_table(synthetic)
     test = None if holdout is None else read_table(holdout)
-    schema = Schema.infer(real, target)
-    for name in categorical or ():
-        schema = schema.with_kind(name, CATEGORICAL)
+    schema = describe(real, target, categorical)
     evaluation = judge(
         real,
         test,

@@ -63,9 +63,8 @@ def fit(
     """
     from ..config import parse_settings
     from ..files import check_writable
-    from ..schema import CATEGORICAL, Schema
     from ..synthesizer import TabTreeFormer
-    from .tables import read_table
+    from .tables import describe, read_table
 
     output = output or Path(table.name.split(".")[0] + ".tabtree")
     check_writable(output)
@@ -81,9 +80,7 @@ def fit(
     parts = None
     if holdout is not None:
         df, parts = _set_aside(df, holdout, seed, output, table)
-    schema = Schema.infer(df, target)
-    for name in categorical or ():
-        schema = schema.with_kind(name, CATEGORICAL)
+    schema = describe(df, target, categorical)
 
     model = TabTreeFormer(preset, target, **sections, device=device, random_state=seed, verbose=not quiet)
     model.fit(df, schema).save(output)

@@ -11,6 +11,8 @@ from ..files import replacing
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..schema import Schema
+
 CSV, PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
 
 
@@ -68,3 +70,13 @@ def _refuse_twice(path: Path) -> None:
     twice = header[header.duplicated()]
     if len(twice):
         raise SchemaError(f"{path}: column name {twice.iloc[0]!r} stands more than once; rename the columns")
+
+
+def describe(df: pd.DataFrame, target: str | None, categorical: list[str] | None) -> Schema:
+    """What the columns are, with those that the user calls categorical."""
+    from ..schema import CATEGORICAL, Schema
+
+    schema = Schema.infer(df, target)
+    for name in categorical or ():
+        schema = schema.with_kind(name, CATEGORICAL)
+    return schema

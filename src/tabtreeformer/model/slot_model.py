@@ -28,8 +28,7 @@ BUCKETS = (16, 64, 256, 1024)
 class SlotModel(nn.Module):
     """One network; takes and predicts the token sequences of a `TokenLayout`."""
 
-    leaf_rows: Tensor
-    value_rows: Tensor
+    rows: Tensor
     offsets: Tensor
     sizes: Tensor
 
@@ -51,8 +50,7 @@ class SlotModel(nn.Module):
             nn.init.normal_(weight, std=INIT_STD, generator=generator)
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
-        self.register_buffer("leaf_rows", starts[:T], persistent=False)
-        self.register_buffer("value_rows", starts[T:-1] - starts[T], persistent=False)
+        self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
         self.heads = nn.ModuleList(_Head(layout, slots, config.smoothing) for slots in _buckets(layout))
         self.smooth_values = _Smooth(layout, config, 1, generator) if config.basis else None
         self.smooth_head = _Smooth(layout, config, 0, generator) if config.basis else None
@@ -84,20 +82,21 @@ class SlotModel(nn.Module):
         begin = self.begin.expand(B, 1, -1)
         if not T:
             return begin
-        size, offset = self.sizes[:T], self.offsets[:T]
-        x = self.leaves(torch.where(tokens == MASK, size, tokens - offset) + self.leaf_rows)  # (B, T, d)
+        x = self.leaves(self._table_rows(tokens, 0))  # (B, T, d)
         spare = self.n_prompts * self.config.pool - T
         x = nn.functional.pad(x, (0, 0, 0, spare)).view(B, self.n_prompts, self.config.pool, -1)
         return torch.cat([begin, x.sum(2)], dim=1)  # (B, 1 + P, d)
 
     def _embed_values(self, tokens: Tensor, first: int) -> Tensor:
         """Value tokens (B, k) of the slots from `first` on → (B, k, d)."""
-        slots = slice(first, first + tokens.shape[1])
-        start = self.layout.n_trees
-        size, offset = self.sizes[start:][slots], self.offsets[start:][slots]
-        rows = torch.where(tokens == MASK, size, tokens - offset) + self.value_rows[slots]
+        rows = self._table_rows(tokens, self.layout.n_trees + first)
         embedded: Tensor = nn.functional.embedding(rows, self._values_table())
         return embedded
+
+    def _table_rows(self, tokens: Tensor, first: int) -> Tensor:
+        """Tokens (B, k) of the slots from `first` on → rows of their embeddings; a slot's mask follows its ids."""
+        slots = slice(first, first + tokens.shape[1])
+        return torch.where(tokens == MASK, self.sizes[slots], tokens - self.offsets[slots]) + self.rows[slots]
 
     def _values_table(self) -> Tensor:
         if self._folded is not None:
@@ -131,9 +130,7 @@ class SlotModel(nn.Module):
         logits = hidden @ self._head_table()[start:stop].T + self.bias[start:stop]
         ranges = self.layout.value_slots[slot].ranges
         if ranges:
-            limits = torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()]  # (B, 2)
-            ids = torch.arange(logits.shape[1], device=logits.device)
-            logits = logits.masked_fill((ids < limits[:, :1]) | (ids >= limits[:, 1:]), -math.inf)
+            logits = _within(logits, torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()])
         return logits
 
     def loss(self, masked: Tensor, rows: Tensor) -> Tensor:
@@ -240,9 +237,7 @@ class _Head(nn.Module):
         if self.limited:
             parent = local[:, self.parents] * self.has_parent  # (B, n)
             n = torch.arange(len(self.slots), device=local.device)
-            limits = self.limits[n, parent]  # (B, n, 2)
-            ids = torch.arange(logits.shape[2], device=local.device)
-            logits = logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
+            logits = _within(logits, self.limits[n, parent])
         target = local[:, self.slots]  # (B, n)
         if self.smoothing:
             gap = torch.arange(logits.shape[2], device=local.device) - target[..., None]  # (B, n, S)
@@ -253,6 +248,12 @@ class _Head(nn.Module):
             )
             return torch.logsumexp(logits, dim=2) - (kernel * logits.masked_fill(logits == -math.inf, 0.0)).sum(2)
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
+
+
+def _within(logits: Tensor, limits: Tensor) -> Tensor:
+    """Give no chance to ids outside [first, stop); logits (…, S), limits (…, 2)."""
+    ids = torch.arange(logits.shape[-1], device=logits.device)
+    return logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
 
 
 def _buckets(layout: TokenLayout) -> list[list[int]]:

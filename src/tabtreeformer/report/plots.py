@@ -1,6 +1,6 @@
 """Plain data → inline SVG. Colours come from the page's CSS, so that light and dark need one picture.
 
-Drawn by hand rather than by a plotting library: Plotly's script alone is 4.8 MB, a column's picture here is 2 to 5 KB.
+Drawn by hand, not by a plotting library: Plotly's script alone is 4.8 MB, a column's picture here is at most 6 KB.
 All text from data passes through `escape`.
 """
 

@@ -59,7 +59,7 @@ class TokenLayout:
         leaves = tuple(Slot(Kind.LEAF, tree, size) for tree, size in enumerate(n_leaves))
         return cls(leaves + tuple(value_slots))
 
-    @property
+    @cached_property
     def n_trees(self) -> int:
         """The paper's T."""
         return sum(slot.kind == Kind.LEAF for slot in self.slots)
@@ -69,7 +69,7 @@ class TokenLayout:
         """Value slots, D: one a category column, two or more a numeric one."""
         return len(self.slots) - self.n_trees
 
-    @property
+    @cached_property
     def value_slots(self) -> tuple[Slot, ...]:
         """Slots after the leaves."""
         return self.slots[self.n_trees :]
