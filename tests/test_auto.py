@@ -1,9 +1,12 @@
 """The preset that is sized by the table."""
 
+import time
+
 import pandas as pd
 import pytest
 
 from tabtreeformer import TabTreeFormer
+from tabtreeformer.errors import ConfigError
 from tabtreeformer.presets import auto, configure
 
 QUICK = {"train": {"steps": 12, "validate_every": 6}}
@@ -79,3 +82,15 @@ def test_it_says_what_it_chose(mixed, capsys):
         "auto: 50 trees, 8 tokens of values a row; two networks of 2 layers × 48, up to 12 steps of 64 rows each"
         in (capsys.readouterr().err)
     )
+
+
+def test_a_budget_is_kept_and_an_impossible_one_is_refused(mixed):
+    started = time.perf_counter()
+    model = TabTreeFormer(
+        random_state=0, verbose=False, budget_seconds=4, tree={"tune": True, "trials": 10_000}, train={"steps": 10**6}
+    ).fit(mixed)
+    assert time.perf_counter() - started < 15
+    assert model.fitted_.config.tree.timeout_seconds is None  # the budget is not a setting of the model
+    assert len(model.sample(10)) == 10
+    with pytest.raises(ConfigError, match="budget_seconds must be above 0, got -1"):
+        TabTreeFormer(budget_seconds=-1).fit(mixed)

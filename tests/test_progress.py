@@ -1,6 +1,9 @@
 import time
 
-from tabtreeformer.progress import Console, Silent, stage
+import pytest
+
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.progress import Console, Silent, duration, parse_duration, stage
 
 
 def shown(capsys, seconds=0.0, keep=0.0, total=10, done=10):
@@ -51,3 +54,32 @@ def test_silence_is_silent(capsys):
         advance(3, loss="1")
     Silent().note("hush")
     assert capsys.readouterr() == ("", "")
+
+
+def test_stages_side_by_side_leave_a_line_each(capsys):
+    console = Console()
+    console.worth_keeping_seconds = 0.0
+    with stage(console, "one", 2) as first, stage(console, "two", 3) as second:
+        first(2)
+        second(3)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["two", "one"]
+    assert "2/2" in lines[1]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5h", 5400), (" 2 min ", 120)])
+def test_durations_are_read(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5 parsecs", "0", "-3m", "m"])
+def test_what_is_no_duration_says_how_to_write_one(text):
+    with pytest.raises(ConfigError, match="90s, 5m or 1.5h"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "1 s"), (41.7, "42 s"), (200, "3 min"), (9000, "2.5 h"), (4 * 86400, "4 days")]
+)
+def test_durations_are_rounded_for_people(seconds, text):
+    assert duration(seconds) == text

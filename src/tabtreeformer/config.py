@@ -63,7 +63,7 @@ class TokenConfig:
     scheme: Literal["quantile", "atoms"] = "quantile"
     """`quantile` is the paper's; `atoms` keeps repeated values exact and draws inside intervals for the rest."""
     bins: int = 10
-    """K-means bins a numeric column (the paper's K)."""
+    """K-means bins a numeric column (the paper's K); with scheme `atoms`, 1 means none: a number is one token."""
     quantiles: int = 1000
     """Quantiles a numeric column (the paper's Q)."""
     levels: int = 1
@@ -75,7 +75,7 @@ class TokenConfig:
 
     def __post_init__(self) -> None:
         one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
-        _at_least("tokens.bins", self.bins, 2)
+        _at_least("tokens.bins", self.bins, 1 if self.scheme == "atoms" else 2)
         _at_least("tokens.quantiles", self.quantiles, 2)
         _at_least("tokens.levels", self.levels, 1)
         one_of("tokens.percentile_method", self.percentile_method, _PERCENTILE_METHODS)
@@ -104,10 +104,14 @@ class ModelConfig:
     """Transformer blocks."""
     dropout: float = 0.1
     """Dropout on embeddings, attention and residuals while training."""
+    activation: Literal["gelu", "relu"] = "gelu"
+    """Of the feed-forward layers; GPT-2's tanh-GELU costs a CPU 15 times a ReLU."""
     softmax: Literal["vocabulary", "allowed"] = "vocabulary"
     """Over all tokens (the paper), or for each slot over the ids that it may hold, with embeddings of its own."""
     pool: int = 1
     """Trees whose leaves are summed into one prompt position (with softmax `allowed`)."""
+    order: Literal["natural", "any"] = "natural"
+    """With softmax `allowed`: columns in table order, or in a new order for each row while training."""
     basis: int = 0
     """With softmax `allowed`: so many smooth functions of an id's rank shape the embeddings and heads of numbers."""
     smoothing: float = 0.0
@@ -128,6 +132,10 @@ class ModelConfig:
         _at_least("model.pool", self.pool, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
             raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
+        one_of("model.activation", self.activation, ("gelu", "relu"))
+        one_of("model.order", self.order, ("natural", "any"))
+        if self.softmax == "vocabulary" and self.order == "any":
+            raise ConfigError("model.order='any' needs model.softmax='allowed'")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout!r}")
         if self.backbone != "gpt2" and not self.backbone.startswith("hf:"):
@@ -148,10 +156,18 @@ class TrainConfig:
     """Decoupled weight decay."""
     clip: float = 1.0
     """Largest gradient norm."""
+    average: float = 0.0
+    """Validate and keep a moving average of the weights, of which each step keeps this share; 0: no average."""
     shared_passes: int = 20
     """Passes over all rows before the halves part, unless `shared_share` of the steps is fewer."""
     shared_share: float = 0.1
     """Largest share of the steps that the shared start may take."""
+    validation_share: float = 0.5
+    """Share of the rows that a network is validated on; it is trained on the others (half and half in the paper)."""
+    validation_rows: int | None = None
+    """Validate on at most so many of them, drawn once."""
+    side_by_side: bool | None = None
+    """Train both networks at once in two threads; by default where the CPU has cores and there is no dropout."""
     leaf_mask: tuple[float, float] = (0.5, 0.75)
     """Range of the share of leaf tokens that is masked, drawn a row."""
     value_mask: tuple[float, float] = (0.25, 0.5)
@@ -182,6 +198,10 @@ class TrainConfig:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
         if not 0 <= self.shared_share < 1:
             raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
+        if not 0 <= self.average < 1:
+            raise ConfigError(f"train.average must be in [0, 1), got {self.average!r}")
+        if not 0 < self.validation_share <= 0.5:
+            raise ConfigError(f"train.validation_share must be in (0, 0.5], got {self.validation_share!r}")
         for name in ("leaf_mask", "value_mask"):
             low, high = getattr(self, name)
             if not 0 <= low <= high <= 1:

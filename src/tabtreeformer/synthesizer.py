@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import platform
 import time
@@ -25,8 +26,12 @@ from .generation import PromptBank, Sampler
 from .presets import configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
+from .threads import both, threads_for
 from .tokens import TableCodec, TokenLayout
 from .training import Trained, draw_masks, torch_generator, train_networks
+
+TUNING_SHARE = 0.25
+"""Largest share of a budget that the search for tree parameters may take."""
 
 Seed = int | np.random.Generator | None
 
@@ -45,6 +50,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, as {"trials": 10}.
     tokens, model, train, sampling
         Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
+    budget_seconds
+        Fit within about this time, tuning of the trees included; the best weights so far are kept.
     device
         `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
     random_state
@@ -70,6 +77,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         model: Mapping[str, Any] | ModelConfig | None = None,
         train: Mapping[str, Any] | TrainConfig | None = None,
         sampling: Mapping[str, Any] | SampleConfig | None = None,
+        budget_seconds: float | None = None,
         device: str = "auto",
         random_state: Seed = None,
         verbose: bool = True,
@@ -81,6 +89,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.train = train
         self.sampling = sampling
+        self.budget_seconds = budget_seconds
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -88,6 +97,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def fit(self, df: pd.DataFrame, schema: Schema | None = None) -> TabTreeFormer:
         """Learn the table; `schema` says what its columns are, and is inferred where it is not given."""
         self._config()  # a setting that cannot be is said before anything is read
+        if self.budget_seconds is not None and not self.budget_seconds > 0:
+            raise ConfigError(f"budget_seconds must be above 0, got {self.budget_seconds!r}")
         device = choose_device(self.device)
         seed = seed_sequence(self.random_state)
         target_seed, tree_seed, train_seed, prompt_seed, sample_seed = seed.spawn(5)
@@ -101,13 +112,16 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
         config = self._config(len(frame), None if encoder is None else encoder.n_classes)
         codec = TableCodec.learn(frame, schema, config.tokens)
-        leaf_model, leaf_ids = _fit_trees(config.tree, encoder, frame, tree_seed, progress)
+        budget = math.inf if self.budget_seconds is None else self.budget_seconds
+        leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
         layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
         progress.note(_plan(self.preset, config, layout))
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
-        trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress)
+        left = budget - (time.perf_counter() - started)
+        with threads_for(config.model.width):
+            trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress, left)
         self.fitted_ = Fitted(
             config=config,
             schema=schema,
@@ -149,11 +163,20 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         prompt_rng = np.random.default_rng(prompt_seed)
         shares = (n // 2, n - n // 2)
         with stage(self._progress(), "sample", int(n)) as advance:
-            parts = []
-            for network, bank, rows, draw_seed in zip(fitted.models, fitted.prompts, shares, draw_seeds, strict=True):
-                generator = torch_generator(draw_seed, next(network.parameters()).device)
-                sampler = Sampler(network, config)
-                parts.append(sampler.draw(bank.draw(rows, prompt_rng), generator, advance))
+            prompts = [bank.draw(rows, prompt_rng) for bank, rows in zip(fitted.prompts, shares, strict=True)]
+            samplers = [Sampler(network, config) for network in fitted.models]
+            parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * 2
+
+            def draw(j: int) -> None:
+                generator = torch_generator(draw_seeds[j], next(fitted.models[j].parameters()).device)
+                parts[j] = samplers[j].draw(prompts[j], generator, advance)
+
+            def give_up() -> None:
+                for sampler in samplers:
+                    sampler.interrupted = True
+
+            with threads_for(fitted.config.model.width):
+                both(draw, give_up)
         ids = np.concatenate(parts)[np.random.default_rng(order_seed).permutation(n)]
         return fitted.codec.decode(ids, np.random.default_rng(decode_seed))
 
@@ -232,6 +255,12 @@ def _fit_trees(
     return leaf_model, leaf_model.leaves(features)
 
 
+def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
+    """The same settings, with a limit on the search that leaves most of the budget to the networks."""
+    seconds = min(budget * TUNING_SHARE, config.timeout_seconds or math.inf)
+    return dataclasses.replace(config, timeout_seconds=seconds if math.isfinite(seconds) else None)
+
+
 def _mask_prompts(
     leaf_ids: NDArray[np.int64],
     trained: Trained,
@@ -239,12 +268,12 @@ def _mask_prompts(
     config: TrainConfig,
     seed: np.random.SeedSequence,
 ) -> tuple[PromptBank, PromptBank]:
-    """Keep the leaves of each half as masked prompts for the network that was trained on it."""
+    """Keep the leaves of each network's rows as masked prompts for it."""
     rng = np.random.default_rng(seed)
     banks = []
-    for half in trained.halves:
-        hidden = draw_masks(len(half), layout, config, rng)[:, 1 : 1 + layout.n_trees]
-        banks.append(PromptBank.build(leaf_ids[half], hidden, rng))
+    for rows in trained.rows:
+        hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
+        banks.append(PromptBank.build(leaf_ids[rows], hidden, rng))
     return banks[0], banks[1]
 
 

@@ -54,7 +54,7 @@ def test_loss_is_the_cross_entropy_of_each_slot_over_its_own_ids(config):
     network, tokens = model(**config), rows()
     masked = tokens.clone()
     masked[:, [2, 5, 6]] = MASK
-    torch.testing.assert_close(network.loss(masked, tokens), step_by_step(network, tokens, masked).mean())
+    torch.testing.assert_close(network.loss(masked, None, tokens), step_by_step(network, tokens, masked).mean())
 
 
 @torch.no_grad()
@@ -91,7 +91,7 @@ def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_int
             ]
             terms = [w * log_chances[r, i].item() for w, i in zip(weights, range(low, high), strict=True)]
             expected.append(-sum(terms) / sum(weights))
-    assert smooth.loss(tokens, tokens).item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)
+    assert smooth.loss(tokens, None, tokens).item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)
 
 
 @torch.no_grad()
@@ -132,7 +132,7 @@ def test_training_forgets_what_was_folded():
     network, tokens = model(basis=5), rows()
     network.fold()
     network.train()
-    network.loss(tokens, tokens).backward()
+    network.loss(tokens, None, tokens).backward()
     assert network.smooth_head.weight.grad.abs().sum() > 0
 
 
@@ -145,11 +145,46 @@ def test_neighbouring_ids_of_a_number_start_alike_with_a_basis():
     assert distance.diagonal(1).max() < distance[0, 10]
 
 
+ORDERS = torch.tensor([[2, 3, 0, 1, 4], [4, 0, 1, 2, 3], [0, 1, 2, 3, 4]] * 2 + [[3, 4, 2, 0, 1]])
+"""One order a row of seven; the bin of column 0 (slot 0) is always before its quantile (slot 1)."""
+
+
+@torch.no_grad()
+def test_in_any_order_each_slot_is_predicted_from_those_before_it():
+    network, tokens = model(order="any"), rows()
+    masked = tokens.clone()
+    masked[:, 5] = MASK
+    local = torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))
+    losses = []
+    for row, order in enumerate(ORDERS.tolist()):
+        line = masked[row : row + 1]
+        values = line[:, 4:9][:, order]
+        for k, slot in enumerate(order):
+            hidden = network.hidden(torch.cat([line[:, :4], values[:, :k]], 1), order=ORDERS[row : row + 1])[:, -1]
+            logits = network.slot_logits(hidden, slot, local[row : row + 1])
+            losses.append(F.cross_entropy(logits, local[row : row + 1, slot]))
+    torch.testing.assert_close(network.loss(masked, ORDERS, tokens), torch.stack(losses).mean())
+
+
+@torch.no_grad()
+def test_in_any_order_cached_states_are_the_same_and_the_next_slot_matters():
+    network, tokens = model(order="any"), rows()
+    values = tokens[:, 4:9].gather(1, ORDERS)
+    whole = network.hidden(torch.cat([tokens[:, :4], values[:, :4]], 1), order=ORDERS)
+    cache = network.new_cache(len(tokens))
+    parts = [network.hidden(tokens[:, :4], cache, ORDERS)]
+    parts += [network.hidden(values[:, k : k + 1], cache, ORDERS) for k in range(4)]
+    torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=1e-4, atol=1e-5)
+    other = network.hidden(tokens[:, :4], order=ORDERS.flip(1))
+    assert not torch.allclose(other[:, -1], parts[0][:, -1])
+    torch.testing.assert_close(other[:, :-1], parts[0][:, :-1])  # prompts do not know what comes after them
+
+
 @torch.no_grad()
 def test_a_table_without_trees_numbers_or_ranges_has_a_model():
     layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2), Slot(Kind.CATEGORY, 1, 3)])
     network, tokens = model(layout, basis=4), rows(5, layout)
-    torch.testing.assert_close(network.loss(tokens, tokens), step_by_step(network, tokens, tokens).mean())
+    torch.testing.assert_close(network.loss(tokens, None, tokens), step_by_step(network, tokens, tokens).mean())
 
 
 def test_pooling_needs_the_softmax_of_slots():

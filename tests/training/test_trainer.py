@@ -1,3 +1,7 @@
+import dataclasses
+import math
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +12,8 @@ from tabtreeformer.model import RowLoss
 from tabtreeformer.progress import Silent
 from tabtreeformer.tokens import Kind, Slot, TokenLayout
 from tabtreeformer.training import trainer
-from tabtreeformer.training.split import split_halves
+from tabtreeformer.training.orders import draw_orders
+from tabtreeformer.training.split import split_rows
 from tabtreeformer.training.stopping import EarlyStopping
 from tabtreeformer.training.trainer import shared_steps, train_networks
 
@@ -23,16 +28,17 @@ def rows(n=41):
     return LAYOUT.to_tokens(local[:, :2], local[:, 2:])
 
 
-def train(seed=0, n=41, progress=None, **config):
+def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, **config):
     config = {"steps": 10, "batch_size": 8, "validate_every": 4, **config}
     return train_networks(
         LAYOUT,
         rows(n),
-        MODEL,
+        model,
         TrainConfig(**config),
         np.random.SeedSequence(seed),
         torch.device("cpu"),
         progress or Silent(),
+        seconds,
     )
 
 
@@ -44,10 +50,21 @@ def test_shared_steps_are_twenty_passes_or_a_tenth_of_all(n_rows, expected):
 
 
 def test_halves_are_even_random_and_complete():
-    one, two = split_halves(7, np.random.default_rng(0))
+    (one, other_one), (two, other_two) = split_rows(7, 0.5, np.random.default_rng(0))
     assert (len(one), len(two)) == (3, 4)
     assert sorted([*one, *two]) == list(range(7))
-    assert not np.array_equal(one, split_halves(7, np.random.default_rng(1))[0])
+    assert np.array_equal(one, other_two)
+    assert np.array_equal(two, other_one)
+    assert not np.array_equal(one, split_rows(7, 0.5, np.random.default_rng(1))[0][0])
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 10, 101])
+def test_a_smaller_share_gives_each_network_validation_rows_of_its_own(n_rows):
+    parts = split_rows(n_rows, 0.2, np.random.default_rng(0))
+    for train, validation in parts:
+        assert min(len(train), len(validation)) >= 1
+        assert sorted([*train, *validation]) == list(range(n_rows))
+    assert not set(parts[0][1]) & set(parts[1][1])
 
 
 @pytest.mark.parametrize(
@@ -69,7 +86,7 @@ def test_two_networks_are_trained_after_a_shared_start_and_differ():
     trained = train()
     assert [h.name for h in trained.histories] == ["shared start", "network 1", "network 2"]
     assert [h.steps for h in trained.histories] == [1, 9, 9]
-    assert [len(half) for half in trained.halves] == [20, 21]
+    assert [len(half) for half in trained.rows] == [20, 21]
     assert [v[0] for v in trained.histories[1].validations] == [4, 8, 9]
     weights = [m.embedding.weight for m in trained.models]
     assert not torch.equal(*weights)
@@ -88,6 +105,69 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_state_alone(
     assert one.histories[1].validations != other.histories[1].validations
 
 
+@pytest.mark.parametrize("order", ["natural", "any"])
+def test_side_by_side_gives_the_same_weights_as_one_after_the_other(order):
+    model = dataclasses.replace(MODEL, dropout=0.0, softmax="allowed", order=order)
+    one, two = (train(model=model, steps=30, side_by_side=side, average=0.9) for side in (True, False))
+    for a, b in zip(one.models, two.models, strict=True):
+        assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+    assert [h.validations for h in one.histories] == [h.validations for h in two.histories]
+
+
+def test_a_failure_side_by_side_ends_both(monkeypatch):
+    step = trainer._Run._step
+
+    def fail(run, batch):
+        if run.history.name == "network 2":
+            raise TabTreeFormerError("no more")
+        return step(run, batch)
+
+    monkeypatch.setattr(trainer._Run, "_step", fail)
+    started = time.perf_counter()
+    with pytest.raises(TabTreeFormerError, match="no more"):
+        train(steps=10**7, patience=10**7, side_by_side=True)
+    assert time.perf_counter() - started < 60
+
+
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_training_ends_in_time_with_the_best_weights_so_far(side_by_side):
+    started = time.perf_counter()
+    trained = train(steps=10**6, patience=10**6, shared_passes=1, seconds=2.0, side_by_side=side_by_side)
+    assert 1.0 < time.perf_counter() - started < 10.0
+    for history in trained.histories[1:]:
+        assert 0 < history.steps < 10**6
+        assert history.best_step is not None
+        assert history.validations[-1][0] == history.steps
+
+
+def test_the_average_of_the_weights_is_what_is_kept():
+    plain, averaged = (
+        train(steps=40, patience=99, restore_best=False),
+        train(steps=40, patience=99, restore_best=False, average=0.9),
+    )
+    start = train(steps=2, patience=99, restore_best=False)
+
+    def far(a, b):
+        return sum((p - q).norm() for p, q in zip(a.models[0].parameters(), b.models[0].parameters(), strict=True))
+
+    assert 0 < far(start, averaged) < far(start, plain)
+
+
+def test_validation_can_be_limited_to_some_rows(monkeypatch):
+    seen = []
+    original = trainer._Run._validate
+    monkeypatch.setattr(
+        trainer._Run, "_validate", lambda run, masks, rows: seen.append(len(rows)) or original(run, masks, rows)
+    )
+    train(validation_rows=7)
+    assert set(seen) == {7}
+
+
+def test_orders_keep_the_slots_of_a_column_together():
+    orders = draw_orders(200, LAYOUT, np.random.default_rng(0))
+    assert {tuple(order) for order in orders.tolist()} == {(0, 1, 2), (2, 0, 1)}
+
+
 def test_training_lowers_the_loss():
     history = train(steps=150, n=60, validate_every=10, learning_rate=5e-3, patience=99).histories[1]
     assert history.validations[-1][1] < history.validations[0][1] - 0.3
@@ -95,19 +175,19 @@ def test_training_lowers_the_loss():
 
 def test_each_network_sees_its_own_half_and_is_validated_on_the_other(monkeypatch):
     seen: list[tuple[str, torch.Tensor]] = []
-    original = trainer._Run._masked
+    original = trainer._Run._prepare
     monkeypatch.setattr(
         trainer._Run,
-        "_masked",
+        "_prepare",
         lambda run, batch, rng: seen.append((run.history.name, batch)) or original(run, batch, rng),
     )
     trained = train(steps=40, validate_every=100)
     tokens = torch.from_numpy(rows())
     for j, name in enumerate(("network 1", "network 2")):
         validation, *batches = [batch for run, batch in seen if run == name]
-        own = {tuple(r) for r in tokens[trained.halves[j]].tolist()}
+        own = {tuple(r) for r in tokens[trained.rows[j]].tolist()}
         assert {tuple(r) for batch in batches for r in batch.tolist()} == own
-        assert torch.equal(validation, tokens[trained.halves[1 - j]])
+        assert torch.equal(validation, tokens[trained.rows[1 - j]])
 
 
 def test_validation_always_uses_the_same_masks(monkeypatch):

@@ -49,6 +49,10 @@ def fit(
         list[str] | None,
         typer.Option("--set", metavar="SECTION.FIELD=VALUE", help="Any setting, as train.steps=200. Can be repeated."),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Fit within about this time, as 90s, 5m or 1h.", show_default=False),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -63,6 +67,7 @@ def fit(
     """
     from ..config import parse_settings
     from ..files import check_writable
+    from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
     from .tables import describe, read_table
 
@@ -82,7 +87,15 @@ def fit(
         df, parts = _set_aside(df, holdout, seed, output, table)
     schema = describe(df, target, categorical)
 
-    model = TabTreeFormer(preset, target, **sections, device=device, random_state=seed, verbose=not quiet)
+    model = TabTreeFormer(
+        preset,
+        target,
+        **sections,
+        budget_seconds=None if budget is None else parse_duration(budget),
+        device=device,
+        random_state=seed,
+        verbose=not quiet,
+    )
     model.fit(df, schema).save(output)
     if not quiet:
         typer.echo(f"learned {len(df):,} rows × {df.shape[1]} columns in {model.fitted_.record['fit_seconds']:.1f} s")

@@ -22,6 +22,8 @@ class Sampler:
 
     def __init__(self, model: Network, config: SampleConfig) -> None:
         self.model, self.config, self.layout = model.eval(), config, model.layout
+        self.interrupted = False
+        """Set from another thread to end `draw` after the batch under way."""
         model.fold()
 
     def draw(
@@ -30,6 +32,8 @@ class Sampler:
         """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch."""
         batches = []
         for start in range(0, len(leaf_ids), self.config.batch_size):
+            if self.interrupted:
+                raise KeyboardInterrupt
             part = leaf_ids[start : start + self.config.batch_size]
             batches.append(self._draw_batch(part, generator))
             advance(len(part))

@@ -24,10 +24,10 @@ def build_network(layout: TokenLayout, config: ModelConfig, generator: torch.Gen
     return model(layout, config, generator)
 
 
-def build_loss(network: Network, config: TrainConfig) -> Callable[[Tensor, Tensor], Tensor]:
-    """Masked and whole token rows (B, L) → mean loss of predicting the whole from the masked."""
+def build_loss(network: Network, config: TrainConfig) -> Callable[[Tensor, Tensor | None, Tensor], Tensor]:
+    """Masked token rows (B, L), orders of their slots (B, D) and the whole rows → mean loss of predicting the whole."""
     if isinstance(network, SlotModel):
         return network.loss
     row_loss = RowLoss(network.layout, config).to(network.embedding.weight.device)
     # The last position predicts nothing.
-    return lambda masked, rows: row_loss(network.hidden(masked[:, :-1]), rows, network.logits)
+    return lambda masked, order, rows: row_loss(network.hidden(masked[:, :-1]), rows, network.logits)

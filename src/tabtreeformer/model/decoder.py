@@ -7,6 +7,7 @@ carry over one to one. Shapes: `B` rows, `L` positions, `H` heads, `d` width.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -67,10 +68,11 @@ class Block(nn.Module):
         self.c_fc = nn.Linear(config.width, config.feed_forward)
         self.c_proj = nn.Linear(config.feed_forward, config.width)
         self.drop = nn.Dropout(config.dropout)
+        self.activation = F.relu if config.activation == "relu" else partial(F.gelu, approximate="tanh")
 
     def forward(self, x: Tensor, cache: Cache | None, layer: int) -> Tensor:
         x = x + self.drop(self.attn(self.ln_1(x), cache, layer))  # (B, L, d)
-        inner = F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh")  # (B, L, 4d)
+        inner = self.activation(self.c_fc(self.ln_2(x)))  # (B, L, 4d)
         out: Tensor = x + self.drop(self.c_proj(inner))  # (B, L, d)
         return out
 

@@ -45,8 +45,11 @@ class SlotModel(nn.Module):
             self.values = nn.Embedding(int(starts[-1] - starts[T]), config.width)
             self.backbone = build_backbone(config, 1 + self.n_prompts + layout.n_values, generator)
             self.head = nn.Embedding(int(sizes[T:].sum()), config.width)
+            # In any order, an input says which slot comes next; in table order its position does.
+            self.ahead = nn.Embedding(layout.n_values, config.width) if config.order == "any" else None
             self.bias = nn.Parameter(torch.zeros(int(sizes[T:].sum())))
-        for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight):
+        ahead = [] if self.ahead is None else [self.ahead.weight]
+        for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight, *ahead):
             nn.init.normal_(weight, std=INIT_STD, generator=generator)
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
@@ -65,14 +68,27 @@ class SlotModel(nn.Module):
                 parts.append((counts / counts.sum()).log())
             self.bias.copy_(torch.cat(parts))
 
-    def hidden(self, tokens: Tensor, cache: Any | None = None) -> Tensor:
-        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions."""
+    def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
+        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions.
+
+        The values are those of the slots that `order` (B, > k) names, in that order; without it in table order. The
+        last state is about the slot after them.
+        """
+        T = self.layout.n_trees
+        if order is None:
+            order = torch.arange(self.layout.n_values, device=tokens.device)[None]
         if cache is not None and _length(cache):
-            slot = _length(cache) - 1 - self.n_prompts
-            x = self._embed_values(tokens, slot)
+            first = _length(cache) - self.n_prompts
+            x = self._embed_values(tokens, order[:, first - 1 : first])
         else:
-            T = self.layout.n_trees
-            x = torch.cat([self._embed_prompts(tokens[:, 1 : 1 + T]), self._embed_values(tokens[:, 1 + T :], 0)], dim=1)
+            first, k = 0, tokens.shape[1] - 1 - T
+            x = torch.cat(
+                [self._embed_prompts(tokens[:, 1 : 1 + T]), self._embed_values(tokens[:, 1 + T :], order[:, :k])], dim=1
+            )
+        if self.ahead is not None:
+            new = x.shape[1] - (0 if first else self.n_prompts)
+            ahead = self.ahead(order[:, first : first + new])  # (B or 1, new, d)
+            x = x + nn.functional.pad(ahead, (0, 0, x.shape[1] - new, 0))
         states: Tensor = self.backbone(x, cache)
         return states
 
@@ -82,20 +98,19 @@ class SlotModel(nn.Module):
         begin = self.begin.expand(B, 1, -1)
         if not T:
             return begin
-        x = self.leaves(self._table_rows(tokens, 0))  # (B, T, d)
+        x = self.leaves(self._table_rows(tokens, torch.arange(T, device=tokens.device)))  # (B, T, d)
         spare = self.n_prompts * self.config.pool - T
         x = nn.functional.pad(x, (0, 0, 0, spare)).view(B, self.n_prompts, self.config.pool, -1)
         return torch.cat([begin, x.sum(2)], dim=1)  # (B, 1 + P, d)
 
-    def _embed_values(self, tokens: Tensor, first: int) -> Tensor:
-        """Value tokens (B, k) of the slots from `first` on → (B, k, d)."""
-        rows = self._table_rows(tokens, self.layout.n_trees + first)
+    def _embed_values(self, tokens: Tensor, slots: Tensor) -> Tensor:
+        """Value tokens (B, k) of value slots (B or 1, k) → (B, k, d)."""
+        rows = self._table_rows(tokens, self.layout.n_trees + slots)
         embedded: Tensor = nn.functional.embedding(rows, self._values_table())
         return embedded
 
-    def _table_rows(self, tokens: Tensor, first: int) -> Tensor:
-        """Tokens (B, k) of the slots from `first` on → rows of their embeddings; a slot's mask follows its ids."""
-        slots = slice(first, first + tokens.shape[1])
+    def _table_rows(self, tokens: Tensor, slots: Tensor) -> Tensor:
+        """Tokens (B, k) of slots (k,) or (B, k) → rows of their embeddings; a slot's mask follows its ids."""
         return torch.where(tokens == MASK, self.sizes[slots], tokens - self.offsets[slots]) + self.rows[slots]
 
     def _values_table(self) -> Tensor:
@@ -133,10 +148,14 @@ class SlotModel(nn.Module):
             logits = _within(logits, torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()])
         return logits
 
-    def loss(self, masked: Tensor, rows: Tensor) -> Tensor:
-        """Mean cross-entropy of the values of whole rows (B, L) given masked ones, nats a slot."""
-        T, D = self.layout.n_trees, self.layout.n_values
-        hidden = self.hidden(masked[:, : T + D])[:, self.n_prompts :]  # (B, D, d): the last value is never an input
+    def loss(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
+        """Mean cross-entropy of the values of whole rows (B, L) given masked ones in an order (B, D), nats a slot."""
+        T = self.layout.n_trees
+        values = masked[:, 1 + T : -1] if order is None else masked[:, 1 + T : -1].gather(1, order)
+        inputs = torch.cat([masked[:, : 1 + T], values[:, :-1]], dim=1)  # the last value is never an input
+        hidden = self.hidden(inputs, order=order)[:, self.n_prompts :]  # (B, D, d)
+        if order is not None:  # back to table order
+            hidden = hidden.gather(1, order.argsort(1)[..., None].expand_as(hidden))
         local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
         table = self._head_table()
         losses = [head(hidden, local, table, self.bias).sum() for head in self.heads]

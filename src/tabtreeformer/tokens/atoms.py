@@ -139,7 +139,7 @@ def _id_starts(counts: Ids, most: int) -> Ids:
 
 def _bin_starts(values: Floats, centres: Floats, config: TokenConfig) -> tuple[int, ...]:
     """Runs of ids by k-means bin of their centres; none where ids are few."""
-    if len(centres) <= FEW_IDS:
+    if len(centres) <= FEW_IDS or config.bins == 1:
         return ()
     edges = fit_edges(values, config.bins, "kmeans", config.percentile_method)
     bins = np.searchsorted(edges[1:-1], centres, side="right")

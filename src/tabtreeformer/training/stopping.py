@@ -1,9 +1,11 @@
-"""When to stop: after `patience` validations in a row that are no better than the best."""
+"""When to stop: no better validations for a while, no time left, or somebody asked."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import threading
+import time
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -25,3 +27,27 @@ class EarlyStopping:
     def stop(self) -> bool:
         """Whether patience is at its end."""
         return self.waited >= self.patience
+
+
+@dataclass
+class Allowance:
+    """The time that a run may take, from now on, and a way to end it from another thread."""
+
+    seconds: float = math.inf
+    asked: threading.Event = field(default_factory=threading.Event)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def used(self) -> float:
+        """Share of the time that is over, 0 where there is no limit."""
+        return (time.monotonic() - self.started) / max(self.seconds, 1e-9)
+
+    @property
+    def over(self) -> bool:
+        """Whether to end now."""
+        return self.asked.is_set() or self.used >= 1
+
+    def part(self, share: float) -> Allowance:
+        """A share of the time that is left, starting now."""
+        left = self.seconds - (time.monotonic() - self.started)
+        return Allowance(max(left, 0.0) * share, self.asked)

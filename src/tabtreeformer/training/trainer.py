@@ -21,11 +21,13 @@ from torch import Tensor
 from ..config import ModelConfig, TrainConfig
 from ..errors import TabTreeFormerError
 from ..model import Network, build_loss, build_network
-from ..progress import Progress, stage
+from ..progress import Progress, duration, stage
+from ..threads import available_cores, both
 from ..tokens import MASK, TokenLayout
 from .masking import draw_masks
-from .split import split_halves
-from .stopping import EarlyStopping
+from .orders import draw_orders
+from .split import Rows, split_rows
+from .stopping import Allowance, EarlyStopping
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Trained:
     """Two networks, the rows each was trained on, and the record."""
 
     models: tuple[Network, Network]
-    halves: tuple[NDArray[np.int64], NDArray[np.int64]]
+    rows: tuple[Rows, Rows]
     histories: list[History]
 
 
@@ -69,28 +71,57 @@ def train_networks(
     seed: np.random.SeedSequence,
     device: torch.device,
     progress: Progress,
+    seconds: float = math.inf,
 ) -> Trained:
-    """Train both networks on unmasked token rows (N, L)."""
+    """Train both networks on unmasked token rows (N, L), within so many seconds."""
+    allowance = Allowance(seconds)
     start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
     rows = torch.from_numpy(tokens).to(device)
     model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
     model.start_from(rows)
     shared = shared_steps(len(rows), config)
+    side_by_side = _may_run_side_by_side(model, config, device)
 
-    histories = []
+    histories: list[History] = []
     if shared:
         run = _Run(model, config, device, shared_seed, History("shared start"))
-        run.train(rows, shared, None, progress)
+        run.train(rows, shared, None, progress, allowance.part(config.shared_share))
         histories.append(run.history)
+        progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
 
-    halves = split_halves(len(rows), np.random.default_rng(split_seed))
+    parts = split_rows(len(rows), config.validation_share, np.random.default_rng(split_seed))
     models = (model, copy.deepcopy(model))
-    for j, (network, half_seed) in enumerate(zip(models, half_seeds, strict=True)):
-        run = _Run(network, config, device, half_seed, History(f"network {j + 1}"))
+    histories += [History("network 1"), History("network 2")]
+
+    def train(j: int, allowance: Allowance) -> None:
+        run = _Run(models[j], config, device, half_seeds[j], histories[j - 2])
         # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
-        run.train(rows[halves[j]], config.steps - shared, rows[halves[1 - j]], progress)
-        histories.append(run.history)
-    return Trained(models, halves, histories)
+        own, others = parts[j]
+        run.train(rows[own], config.steps - shared, rows[others[: config.validation_rows]], progress, allowance)
+
+    if side_by_side:
+        both(lambda j: train(j, allowance), allowance.asked.set)
+    else:
+        train(0, allowance.part(0.5))
+        train(1, allowance.part(1.0))
+    return Trained(models, (parts[0][0], parts[1][0]), histories)
+
+
+def _may_run_side_by_side(model: Network, config: TrainConfig, device: torch.device) -> bool:
+    """Whether the networks train in two threads, one core each: PyTorch lets go of Python's lock while it computes.
+
+    Dropout draws from a state that threads would share, and a GPU is one already.
+    """
+    if config.side_by_side is not None:
+        return config.side_by_side
+    return device.type == "cpu" and model.config.dropout == 0 and available_cores() > 1
+
+
+def _estimate(shared: History, steps: int, side_by_side: bool, allowance: Allowance) -> str:
+    """How long it may take, from the pace of the shared start."""
+    most = shared.seconds / max(shared.steps, 1) * steps * (1 if side_by_side else 2)
+    left = (1 - allowance.used) * allowance.seconds if math.isfinite(allowance.seconds) else most
+    return f"at most {duration(min(most, left))} from here; usually less, since training stops when it no longer pays"
 
 
 class _Run:
@@ -116,13 +147,22 @@ class _Run:
             [p for p in model.parameters() if p.requires_grad],
             lr=config.learning_rate,
             weight_decay=config.weight_decay,
+            fused=True,
         )
         self.batch_size = config.batch_size
+        # What is validated and kept: the network itself, or one whose weights follow its weights slowly.
+        self.kept = copy.deepcopy(model) if config.average else model
+        self.kept_loss = build_loss(self.kept, config) if config.average else self.loss
 
-    def train(self, rows: Tensor, steps: int, validation: Tensor | None, progress: Progress) -> None:
-        """Take up to `steps` steps; stop early and keep the best weights as the config says."""
+    def train(
+        self, rows: Tensor, steps: int, validation: Tensor | None, progress: Progress, allowance: Allowance
+    ) -> None:
+        """Take up to `steps` steps in the time there is; stop early and keep the best weights as the config says.
+
+        The learning rate falls to zero with the steps, or with the time where that is the shorter.
+        """
         stopping, best = EarlyStopping(self.config.patience), None
-        masked = None if validation is None else self._masked(validation, self.validation_rng)
+        prepared = None if validation is None else self._prepare(validation, self.validation_rng)
         batches = self._batches(len(rows))
         losses: list[float] = []
         started = time.perf_counter()
@@ -130,33 +170,37 @@ class _Run:
             for step in range(1, steps + 1):
                 batch = rows[torch.from_numpy(next(batches)).to(rows.device)]
                 for group in self.optimizer.param_groups:
-                    group["lr"] = self.config.learning_rate * (1 - (step - 1) / steps)
+                    group["lr"] = self.config.learning_rate * (1 - max((step - 1) / steps, min(allowance.used, 1.0)))
                 losses.append(self._fitting_step(batch, progress))
+                self._follow(step)
                 self.history.steps, self.history.rows = step, self.history.rows + len(batch)
                 self.history.seconds = time.perf_counter() - started
                 advance(loss=f"{losses[-1]:.3f}", **{"rows/s": f"{self.history.rows / self.history.seconds:,.0f}"})
                 # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run
                 # whose steps are no multiple of that is judged to its end.
-                if validation is None or not (step % self.config.validate_every == 0 or step == steps):
+                last = step == steps or allowance.over
+                if validation is None or not (step % self.config.validate_every == 0 or last):
+                    if last:
+                        break
                     continue
-                assert masked is not None
+                assert prepared is not None
                 train_loss, losses = float(np.mean(losses)), []
-                valid_loss = self._validate(masked, validation)
+                valid_loss = self._validate(prepared, validation)
                 self.history.validations.append((step, train_loss, valid_loss))
                 advance(0, valid=f"{valid_loss:.3f}")
                 if stopping.improved(valid_loss) and self.config.restore_best:
-                    best, self.history.best_step = copy.deepcopy(self.model.state_dict()), step
-                if stopping.stop:
+                    best, self.history.best_step = copy.deepcopy(self.kept.state_dict()), step
+                if stopping.stop or last:
                     break
-        if best is not None:
-            self.model.load_state_dict(best)
+        if best is not None or self.kept is not self.model:
+            self.model.load_state_dict(best or self.kept.state_dict())
         self.history.batch_size = self.batch_size
 
     def _step(self, batch: Tensor) -> float:
         """One update; returns the batch's loss."""
         self.model.train()
         with self._autocast():
-            loss = self.loss(self._masked(batch, self.mask_rng), batch)
+            loss = self.loss(*self._prepare(batch, self.mask_rng), batch)
         value = float(loss.item())
         if not math.isfinite(value):
             raise TabTreeFormerError(
@@ -170,21 +214,34 @@ class _Run:
         self.scaler.update()
         return value
 
+    @torch.no_grad()
+    def _follow(self, step: int) -> None:
+        """Move the average towards the weights; it forgets the start faster at first."""
+        if self.kept is not self.model:
+            share = min(self.config.average, (1 + step) / (10 + step))
+            torch._foreach_lerp_(list(self.kept.parameters()), list(self.model.parameters()), 1 - share)
+
     @torch.inference_mode()
-    def _validate(self, masked: Tensor, rows: Tensor) -> float:
-        """Mean loss over all rows, always under the same masks."""
-        self.model.eval()
+    def _validate(self, prepared: tuple[Tensor, Tensor | None], rows: Tensor) -> float:
+        """Mean loss over all rows, always under the same masks and orders."""
+        self.kept.eval()
+        masked, order = prepared
         total = 0.0
         for start in range(0, len(rows), self.batch_size):
             part = slice(start, start + self.batch_size)
             with self._autocast():
-                total += self.loss(masked[part], rows[part]).item() * len(rows[part])
+                loss = self.kept_loss(masked[part], None if order is None else order[part], rows[part])
+                total += loss.item() * len(rows[part])
         return total / len(rows)
 
-    def _masked(self, rows: Tensor, rng: np.random.Generator) -> Tensor:
-        """Replace a random part of the tokens by MASK; targets stay whole."""
-        masks = draw_masks(len(rows), self.model.layout, self.config, rng)
-        return rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
+    def _prepare(self, rows: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
+        """Replace a random part of the tokens by MASK, and draw the order of each row's columns if any is allowed."""
+        layout = self.model.layout
+        masks = draw_masks(len(rows), layout, self.config, rng)
+        masked = rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
+        if self.model.config.order == "natural":
+            return masked, None
+        return masked, torch.from_numpy(draw_orders(len(rows), layout, rng)).to(rows.device)
 
     def _batches(self, n_rows: int) -> Iterator[NDArray[np.int64]]:
         """Row numbers of batch after batch, each pass in a new order, its last batch shorter."""

@@ -1,0 +1,55 @@
+"""How many CPU threads PyTorch uses: steps of small networks lose badly to threads that wait for each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+
+import torch
+
+SMALL_WIDTH = 128
+"""Networks narrower than this run on one thread each."""
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def threads_for(width: int) -> Iterator[None]:
+    """Use one thread for a small network, what PyTorch chose for others; afterwards all is as it was."""
+    before = torch.get_num_threads()
+    if width < SMALL_WIDTH:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
+    """Do work(0) and work(1), at once where there are cores; if one fails or the user interrupts, `give_up` is called.
+
+    Two threads are enough, because PyTorch lets go of Python's lock while it computes.
+    """
+    if available_cores() < 2:
+        work(0)
+        work(1)
+        return
+    threads = max(1, torch.get_num_threads() // 2)
+
+    def one(j: int) -> None:
+        torch.set_num_threads(threads)  # what the main thread was told does not hold here
+        work(j)
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(one, j) for j in range(2)]
+        try:
+            for run in as_completed(runs):
+                run.result()
+        except BaseException:
+            give_up()
+            raise
