@@ -114,6 +114,8 @@ class ModelConfig:
     """With softmax `allowed`: columns in table order, or in a new order for each row while training."""
     basis: int = 0
     """With softmax `allowed`: so many smooth functions of an id's rank shape the embeddings and heads of numbers."""
+    own_rows: int = 0
+    """With a basis: ids of numbers seen in so many rows, or standing out, have embeddings and heads of their own."""
     smoothing: float = 0.0
     """With softmax `allowed`: width, in ids, of the Gaussian over neighbouring ids that is the target of a number."""
     tied: bool = True

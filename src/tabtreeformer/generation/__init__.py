@@ -1,6 +1,6 @@
 """From prompts to value ids."""
 
 from .prompts import PromptBank
-from .sampler import Sampler
+from .sampler import Plan, Sampler
 
-__all__ = ["PromptBank", "Sampler"]
+__all__ = ["Plan", "PromptBank", "Sampler"]

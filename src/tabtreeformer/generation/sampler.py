@@ -5,7 +5,9 @@ Shapes: `B` rows a batch, `T` trees, `D` value slots, `L` positions, `d` width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -15,6 +17,17 @@ from torch import Tensor
 from ..config import SampleConfig
 from ..model import Network
 from ..tokens import MASK, Kind
+
+
+@dataclass(frozen=True)
+class Plan:
+    """In which order the value slots of a row are filled, and what is settled beforehand."""
+
+    order: tuple[int, ...]
+    n_given: int = 0
+    """So many slots at the start of the order are given."""
+    allowed: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+    """By slot: which of its ids may be drawn (S,); all where nothing is said."""
 
 
 class Sampler:
@@ -27,35 +40,59 @@ class Sampler:
         model.fold()
 
     def draw(
-        self, leaf_ids: NDArray[np.int32], generator: torch.Generator, advance: Callable[[int], None]
+        self,
+        leaf_ids: NDArray[np.int32],
+        generator: torch.Generator,
+        advance: Callable[[int], None],
+        plan: Plan | None = None,
+        given: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
-        """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch."""
+        """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch.
+
+        With a plan, `given` (n, D) holds the ids of its given slots; without one, slots are drawn in table order.
+        """
         batches = []
         for start in range(0, len(leaf_ids), self.config.batch_size):
             if self.interrupted:
                 raise KeyboardInterrupt
-            part = leaf_ids[start : start + self.config.batch_size]
-            batches.append(self._draw_batch(part, generator))
-            advance(len(part))
+            part = slice(start, start + self.config.batch_size)
+            rows = self._draw_batch(leaf_ids[part], generator, plan, None if given is None else given[part])
+            batches.append(rows)
+            advance(len(rows))
         return np.concatenate(batches) if batches else np.empty((0, self.layout.n_values), dtype=np.int32)
 
     @torch.inference_mode()
-    def _draw_batch(self, leaf_ids: NDArray[np.int32], generator: torch.Generator) -> NDArray[np.int32]:
-        T, D = self.layout.n_trees, self.layout.n_values
-        tokens = torch.empty(len(leaf_ids), 1 + T + D, dtype=torch.long, device=generator.device)  # (B, L-1)
+    def _draw_batch(
+        self,
+        leaf_ids: NDArray[np.int32],
+        generator: torch.Generator,
+        plan: Plan | None,
+        given: NDArray[np.int32] | None,
+    ) -> NDArray[np.int32]:
+        T, D, device = self.layout.n_trees, self.layout.n_values, generator.device
+        order = tuple(range(D)) if plan is None else plan.order
+        known = 0 if plan is None else plan.n_given
+        ahead = None if plan is None else torch.tensor([order], device=device)  # (1, D)
+        tokens = torch.empty(len(leaf_ids), 1 + T + D, dtype=torch.long, device=device)  # values in the plan's order
         tokens[:, : 1 + T] = torch.from_numpy(self.layout.prompt_tokens(leaf_ids))
         if not self.config.leaf_prompts:
             tokens[:, 1 : 1 + T] = MASK
-        local = torch.empty(len(leaf_ids), D, dtype=torch.int32, device=generator.device)  # (B, D)
+        local = torch.zeros(len(leaf_ids), D, dtype=torch.int32, device=device)  # values in table order
+        for place, slot in enumerate(order[:known]):
+            assert given is not None
+            local[:, slot] = torch.from_numpy(given[:, slot])
+            tokens[:, 1 + T + place] = local[:, slot] + self.layout.allowed(T + slot).start
         cache = self.model.new_cache(len(leaf_ids)) if self.config.cache else None
-        known = 0  # positions that the cache holds
-        for slot in range(T, T + D):
-            hidden = self.model.hidden(tokens[:, known : 1 + slot], cache)[:, -1]  # (B, d)
-            known = 1 + slot if cache is not None else 0
-            logits = self.model.slot_logits(hidden, slot - T, local)  # (B, S)
-            drawn = self._choose(logits, self.layout.slots[slot].kind, generator)  # (B,)
-            local[:, slot - T] = drawn
-            tokens[:, 1 + slot] = drawn + self.layout.allowed(slot).start
+        seen = 0  # positions that the cache holds
+        for place in range(known, D):
+            slot, end = order[place], 1 + T + place
+            hidden = self.model.hidden(tokens[:, seen:end], cache, ahead)[:, -1]  # (B, d)
+            seen = end if cache is not None else 0
+            logits = self.model.slot_logits(hidden, slot, local)  # (B, S)
+            if plan is not None and slot in plan.allowed:
+                logits = logits.masked_fill(~torch.from_numpy(plan.allowed[slot]).to(device), -math.inf)
+            local[:, slot] = self._choose(logits, self.layout.value_slots[slot].kind, generator)
+            tokens[:, end] = local[:, slot] + self.layout.allowed(T + slot).start
         return local.cpu().numpy()
 
     def _choose(self, logits: Tensor, kind: Kind, generator: torch.Generator) -> Tensor:

@@ -40,8 +40,9 @@ class RowModel(nn.Module):
         if self.head is not None:
             nn.init.normal_(self.head.weight, std=INIT_STD, generator=generator)
 
-    def hidden(self, tokens: Tensor, cache: Any | None = None) -> Tensor:
-        """Tokens (B, L) → hidden states (B, L, d); with a cache, the tokens after those it holds."""
+    def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
+        """Tokens (B, L) → hidden states (B, L, d); with a cache, those after what it holds. Only in table order."""
+        assert order is None
         states: Tensor = self.backbone(self.embedding(tokens), cache)
         return states
 

@@ -21,6 +21,9 @@ from .backbones import build_backbone
 from .decoder import INIT_STD
 from .embedding import quantile_embedding
 
+SPIKE_REACH = 3
+"""An id is held against so many on either side when asked whether it stands out."""
+
 BUCKETS = (16, 64, 256, 1024)
 """Slots of similar size share one product of matrices; larger ones have one each."""
 
@@ -59,14 +62,16 @@ class SlotModel(nn.Module):
         self.smooth_head = _Smooth(layout, config, 0, generator) if config.basis else None
 
     def start_from(self, rows: Tensor) -> None:
-        """Start the output biases at the frequencies of the training rows (N, L)."""
+        """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
         with torch.no_grad():
             local = self._local(rows[:, 1:-1])[:, self.layout.n_trees :]  # (N, D)
-            parts = []
-            for index, slot in enumerate(self.layout.value_slots):
-                counts = torch.bincount(local[:, index], minlength=slot.size).double() + 0.5
-                parts.append((counts / counts.sum()).log())
-            self.bias.copy_(torch.cat(parts))
+            slots = self.layout.value_slots
+            counts = [torch.bincount(local[:, i], minlength=slot.size) for i, slot in enumerate(slots)]
+            self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
+            if self.smooth_values is not None and self.smooth_head is not None:
+                own = [_stands_out(counts[i], self.config.own_rows) for i in _numbers(self.layout)]
+                for smooth in (self.smooth_values, self.smooth_head):
+                    smooth.keep_own(torch.cat(own or [torch.zeros(0, dtype=torch.bool)]))
 
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
         """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions.
@@ -180,13 +185,14 @@ class _Smooth(nn.Module):
     basis: Tensor
     rows: Tensor
     cells: Tensor
+    own: Tensor
 
     def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
         """Take the slots in order; `spare` rows of the table follow each slot's ids."""
         super().__init__()
         slots = layout.value_slots
         starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
-        numbers = [i for i, slot in enumerate(slots) if slot.kind != Kind.CATEGORY and slot.size > 2]
+        numbers = _numbers(layout)
         widest = max((slots[i].size for i in numbers), default=0)
         basis = torch.zeros(len(numbers), widest, config.basis)  # (n, S, r)
         rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
@@ -198,13 +204,19 @@ class _Smooth(nn.Module):
         self.register_buffer("basis", basis, persistent=False)
         self.register_buffer("rows", torch.cat(rows), persistent=False)
         self.register_buffer("cells", torch.cat(cells), persistent=False)
+        # 0 where an id is nothing but its rank: kept with the weights, since it comes from the data.
+        self.register_buffer("own", torch.ones(sum(slot.size + spare for slot in slots), 1))  # (rows, 1)
         self.weight = nn.Parameter(torch.empty(len(numbers), config.basis, config.width))
         nn.init.normal_(self.weight, std=INIT_STD / config.basis**0.5, generator=generator)
+
+    def keep_own(self, own: Tensor) -> None:
+        """Say which ids, of all slots of numbers in order, are more than their rank."""
+        self.own[self.rows, 0] = own.to(self.own)
 
     def forward(self, table: Tensor) -> Tensor:
         """(rows, d) → (rows, d)."""
         smooth = torch.bmm(self.basis, self.weight).flatten(0, 1)  # (n * S, d)
-        return table.index_add(0, self.rows, smooth[self.cells])
+        return (table * self.own).index_add(0, self.rows, smooth[self.cells])
 
 
 class _Head(nn.Module):
@@ -273,6 +285,23 @@ def _within(logits: Tensor, limits: Tensor) -> Tensor:
     """Give no chance to ids outside [first, stop); logits (…, S), limits (…, 2)."""
     ids = torch.arange(logits.shape[-1], device=logits.device)
     return logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
+
+
+def _stands_out(counts: Tensor, rows: int) -> Tensor:
+    """Ids (S,) seen so often that they can be learned one by one, or a fifth as often and twice as often as those near.
+
+    The second are values such as a common rate among uncommon ones, which mean more than their rank says.
+    """
+    reach = SPIKE_REACH
+    padded = nn.functional.pad(counts.float(), (reach, reach), value=math.nan)
+    around = padded.unfold(0, 2 * reach + 1, 1)  # (S, 2 reach + 1)
+    around = torch.cat([around[:, :reach], around[:, reach + 1 :]], dim=1)
+    return (counts >= rows) | ((5 * counts >= rows) & (counts >= 2 * around.nanmedian(1).values))
+
+
+def _numbers(layout: TokenLayout) -> list[int]:
+    """Value slots whose ids are ordered, and enough to be smooth."""
+    return [i for i, slot in enumerate(layout.value_slots) if slot.kind != Kind.CATEGORY and slot.size > 2]
 
 
 def _buckets(layout: TokenLayout) -> list[list[int]]:
