@@ -166,6 +166,8 @@ class TrainConfig:
     """Largest share of the steps that the shared start may take."""
     validation_share: float = 0.5
     """Share of the rows that a network is validated on; it is trained on the others (half and half in the paper)."""
+    prompts: Literal["trained", "validated"] = "trained"
+    """Whose leaves prompt a network when it writes rows: those it was trained on (the paper), or those it never saw."""
     validation_rows: int | None = None
     """Validate on at most so many of them, drawn once."""
     side_by_side: bool | None = None
@@ -208,6 +210,7 @@ class TrainConfig:
             low, high = getattr(self, name)
             if not 0 <= low <= high <= 1:
                 raise ConfigError(f"train.{name} must be two shares in order, as [0.25, 0.5], got {[low, high]!r}")
+        one_of("train.prompts", self.prompts, ("trained", "validated"))
         one_of("train.precision", self.precision, ("auto", "fp32", "fp16", "bf16"))
 
 

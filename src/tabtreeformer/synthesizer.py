@@ -268,10 +268,11 @@ def _mask_prompts(
     config: TrainConfig,
     seed: np.random.SeedSequence,
 ) -> tuple[PromptBank, PromptBank]:
-    """Keep the leaves of each network's rows as masked prompts for it."""
+    """Keep the leaves of the rows that prompt each network, masked."""
     rng = np.random.default_rng(seed)
     banks = []
-    for rows in trained.rows:
+    for own, others in trained.parts:
+        rows = own if config.prompts == "trained" else others
         hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
         banks.append(PromptBank.build(leaf_ids[rows], hidden, rng))
     return banks[0], banks[1]

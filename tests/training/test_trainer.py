@@ -86,7 +86,7 @@ def test_two_networks_are_trained_after_a_shared_start_and_differ():
     trained = train()
     assert [h.name for h in trained.histories] == ["shared start", "network 1", "network 2"]
     assert [h.steps for h in trained.histories] == [1, 9, 9]
-    assert [len(half) for half in trained.rows] == [20, 21]
+    assert [len(own) for own, _ in trained.parts] == [20, 21]
     assert [v[0] for v in trained.histories[1].validations] == [4, 8, 9]
     weights = [m.embedding.weight for m in trained.models]
     assert not torch.equal(*weights)
@@ -185,9 +185,9 @@ def test_each_network_sees_its_own_half_and_is_validated_on_the_other(monkeypatc
     tokens = torch.from_numpy(rows())
     for j, name in enumerate(("network 1", "network 2")):
         validation, *batches = [batch for run, batch in seen if run == name]
-        own = {tuple(r) for r in tokens[trained.rows[j]].tolist()}
+        own = {tuple(r) for r in tokens[trained.parts[j][0]].tolist()}
         assert {tuple(r) for batch in batches for r in batch.tolist()} == own
-        assert torch.equal(validation, tokens[trained.rows[1 - j]])
+        assert torch.equal(validation, tokens[trained.parts[j][1]])
 
 
 def test_validation_always_uses_the_same_masks(monkeypatch):

@@ -51,10 +51,11 @@ class History:
 
 @dataclass
 class Trained:
-    """Two networks, the rows each was trained on, and the record."""
+    """Two networks, their rows, and the record."""
 
     models: tuple[Network, Network]
-    rows: tuple[Rows, Rows]
+    parts: tuple[tuple[Rows, Rows], tuple[Rows, Rows]]
+    """Rows that each was trained on, and validated on."""
     histories: list[History]
 
 
@@ -104,7 +105,7 @@ def train_networks(
     else:
         train(0, allowance.part(0.5))
         train(1, allowance.part(1.0))
-    return Trained(models, (parts[0][0], parts[1][0]), histories)
+    return Trained(models, parts, histories)
 
 
 def _may_run_side_by_side(model: Network, config: TrainConfig, device: torch.device) -> bool:
