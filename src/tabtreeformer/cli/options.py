@@ -27,7 +27,7 @@ Missing = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help="csv, jsonl, parquet, feather, excel or duckdb, where the ending does not say."),
+    typer.Option("--format", help="csv, jsonl, parquet, feather, excel or duckdb, where the ending does not say."),
 ]
 Query = Annotated[str | None, typer.Option(help="What to ask a database for, as 'select * from orders'.")]
 TableName = Annotated[str | None, typer.Option("--table", help="Which table of a database.")]

@@ -50,7 +50,7 @@ def read_table(source: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
     return frame
 
 
-def write_table(table: Any, target: str | os.PathLike[str], **options: Any) -> None:
+def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> None:
     """Write a table, of pandas, polars or pyarrow, whole or not at all.
 
     A file is replaced; a table of a database only with `overwrite=True`.
@@ -59,9 +59,9 @@ def write_table(table: Any, target: str | os.PathLike[str], **options: Any) -> N
 
     chosen = TableOptions(**options)
     place = locate(target, chosen, OutputError)
-    if library_of(table) is None:
-        raise SchemaError(f"only a table can be written, got {type(table).__name__}")
-    _call("write", place, chosen, take_in(table)[0])
+    if library_of(frame) is None:
+        raise SchemaError(f"only a table can be written, got {type(frame).__name__}")
+    _call("write", place, chosen, take_in(frame)[0])
 
 
 def check_target(target: str | os.PathLike[str], **options: Any) -> Place:

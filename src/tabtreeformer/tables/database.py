@@ -108,8 +108,10 @@ def _connected(place: Place, fault: type[SchemaError] | type[OutputError]) -> It
         yield sql, engine
     except sql.exc.NoSuchModuleError:
         message = f"no database is known as {str(place.url).split(':')[0]!r}; a URL looks like sqlite:///shop.db"
-    except sql.exc.DBAPIError as error:
-        message = " ".join(str(error.orig).split())
+    except (sql.exc.DBAPIError, pd.errors.DatabaseError) as error:
+        # What the driver itself said: the wrapped message quotes the statement and rows of data.
+        inner = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None) or "the database refused"
+        message = " ".join(str(inner).split())
     except sql.exc.SQLAlchemyError as error:
         message = " ".join(str(error).split())
     except (ValueError, TypeError) as error:

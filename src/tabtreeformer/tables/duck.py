@@ -63,7 +63,11 @@ def write_duckdb(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 
 
 def _store(df: pd.DataFrame, place: Place, path: Path, table: str) -> None:
-    rows = arrow.from_pandas(df)
+    pyarrow: Any = import_extra("pyarrow", "duckdb")
+    try:
+        rows = arrow.from_pandas(df)
+    except pyarrow.ArrowException as error:
+        raise OutputError(f"cannot write {place.name}: {'; '.join(str(a) for a in error.args)}") from error
     with _connected(place, path, OutputError, read_only=False) as connection:
         connection.register("ttf_rows", rows)
         connection.execute("BEGIN")

@@ -25,12 +25,10 @@ def read_jsonl(place: Place, options: TableOptions) -> pd.DataFrame:
             if not line.strip():
                 continue
             row = _parse(line, f"{place.name}, line {number}", place)
-            for name in row.keys() - columns.keys():
-                columns[name] = []
-            for name in row:
-                known = columns[name]
+            for name, value in row.items():
+                known = columns.setdefault(name, [])
                 known.extend([None] * (n_rows - len(known)))
-                known.append(row[name])
+                known.append(value)
             n_rows += 1
     if not n_rows:
         raise SchemaError(f"{place.name} is empty")
