@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ def read_jsonl(place: Place, options: TableOptions) -> pd.DataFrame:
     assert place.path is not None
     columns: dict[str, list[Any]] = {}
     n_rows = 0
+    parse = _parser(place)
     with open_text(place.path, find_encoding(place.path, options.encoding)) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
-            row = _parse(line, f"{place.name}, line {number}", place)
+            row = parse(line, number)
             for name, value in row.items():
                 known = columns.setdefault(name, [])
                 known.extend([None] * (n_rows - len(known)))
@@ -46,10 +48,10 @@ def write_jsonl(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
         replacing(place.path) as temporary,
         write_text(temporary, place.name, options.encoding or "utf-8") as stream,
     ):
+        encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
         try:
             for row in zip(*columns, strict=True):
-                record = dict(zip(names, row, strict=True))
-                stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+                stream.write(encode(dict(zip(names, row, strict=True))) + "\n")
         except (TypeError, ValueError) as error:
             raise OutputError(f"cannot write {place.name}: {error}") from error
 
@@ -60,17 +62,28 @@ def _plain(series: pd.Series) -> list[Any]:
     return [v.isoformat() if hasattr(v, "isoformat") else v.item() if isinstance(v, np.generic) else v for v in values]
 
 
-def _parse(line: str, where: str, place: Place) -> dict[str, Any]:
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        check_names(place, [name for name, _ in items])
-        return dict(items)
+def _parser(place: Place) -> Callable[[str, int], dict[str, Any]]:
+    """A function of a line and its number."""
 
-    try:
-        row = json.loads(line, object_pairs_hook=pairs)
-    except json.JSONDecodeError as error:
-        raise SchemaError(f"{where} is not JSON: {error.msg} at character {error.pos + 1}") from error
-    except RecursionError as error:
-        raise SchemaError(f"{where} is nested too deeply") from error
-    if not isinstance(row, dict):
-        raise SchemaError(f'{where} is a {type(row).__name__}; each line must be an object, as {{"age": 31}}')
-    return row
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        row = dict(items)
+        if len(row) < len(items):
+            check_names(place, [name for name, _ in items])
+        return row
+
+    decode = json.JSONDecoder(object_pairs_hook=pairs).decode
+
+    def parse(line: str, number: int) -> dict[str, Any]:
+        try:
+            row = decode(line)
+        except json.JSONDecodeError as error:
+            fault = f"is not JSON: {error.msg} at character {error.pos + 1}"
+            raise SchemaError(f"{place.name}, line {number} {fault}") from error
+        except RecursionError as error:
+            raise SchemaError(f"{place.name}, line {number} is nested too deeply") from error
+        if not isinstance(row, dict):
+            fault = f'is a {type(row).__name__}; each line must be an object, as {{"age": 31}}'
+            raise SchemaError(f"{place.name}, line {number} {fault}")
+        return row
+
+    return parse

@@ -158,7 +158,7 @@ def _pack(target: Path, ending: str) -> Any:
 class _GzipWithoutDate(gzip.GzipFile):
     def __init__(self, target: Path) -> None:
         self._file = target.open("wb")
-        super().__init__(filename="", mode="wb", fileobj=self._file, mtime=0)
+        super().__init__(filename="", mode="wb", compresslevel=6, fileobj=self._file, mtime=0)
 
     def close(self) -> None:
         super().close()

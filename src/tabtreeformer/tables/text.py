@@ -29,14 +29,18 @@ MARKERS = frozenset(
 """What stands for a missing value among numbers and truth values; in a column of text these are plain words."""
 CELLS_AT_ONCE = 1_000_000
 
-_WHOLE = re.compile(r" *-?(?:0|[1-9]\d*) *", re.ASCII)
-_DECIMAL = re.compile(
-    # No leading zeros; an exponent has a sign or follows a point, as every program writes it: 12e4 is a code.
-    r" *[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]\d+)?|\.\d+(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?) *",
-    re.ASCII,
-)
+WHOLE = r" *-?(?:0|[1-9]\d*) *"
+# No leading zeros; an exponent has a sign or follows a point, as every program writes it: 12e4 is a code.
+DECIMAL = r" *[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]\d+)?|\.\d+(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?) *"
+PHONE = r" *\+\d{7,} *"
+_WHOLE = re.compile(WHOLE, re.ASCII)
+_DECIMAL = re.compile(rf"(?!{PHONE}\Z){DECIMAL}", re.ASCII)
 _COMMA = re.compile(r" *[+-]?(?:0|[1-9]\d*),\d+ *", re.ASCII)
-_PHONE = re.compile(r" *\+\d{7,} *", re.ASCII)
+# The same for many fields at once, a line each: the start of a line that is no such number.
+_NOT_WHOLE = re.compile(rf"^(?!{WHOLE}$)", re.ASCII | re.MULTILINE)
+_NOT_DECIMAL = re.compile(rf"^(?!(?!{PHONE}$){DECIMAL}$)", re.ASCII | re.MULTILINE)
+SURELY_FITS = 18
+"""So many characters of a whole number are never too many for 64 bits."""
 
 
 @dataclass
@@ -57,21 +61,36 @@ class Facts:
 
     def see(self, values: set[str], missing: frozenset[str]) -> None:
         """Take in distinct fields of the column."""
-        if self.text:
+        gaps = values & missing
+        markers = (values - gaps) & MARKERS
+        self.gaps |= bool(gaps or markers)
+        self.markers |= markers
+        rest = values - gaps - markers
+        lines = "\n".join(rest)
+        if not rest:
             return
+        if lines.count("\n") >= len(rest):
+            self.text = True
+        elif not _NOT_WHOLE.search(lines):
+            self._see_whole(rest)
+        elif not _NOT_DECIMAL.search(lines):
+            self.decimal = True
+        else:
+            self._see_each(rest)
+
+    def _see_whole(self, values: set[str]) -> None:
+        self.whole = True
+        if max(map(len, values)) > SURELY_FITS:
+            numbers = [int(value) for value in values]
+            self.low, self.high = min(self.low, *numbers), max(self.high, *numbers)
+
+    def _see_each(self, values: set[str]) -> None:
         for value in values:
-            if not value or value in missing:
-                self.gaps = True
-            elif _WHOLE.fullmatch(value):
-                number = int(value)
-                self.low, self.high = min(self.low, number), max(self.high, number)
-                self.whole = True
-            elif value in MARKERS:
-                self.gaps = True
-                self.markers.add(value)
+            if _WHOLE.fullmatch(value):
+                self._see_whole({value})
             elif value in ("True", "False"):
                 self.truth = True
-            elif _DECIMAL.fullmatch(value) and not _PHONE.fullmatch(value):
+            elif _DECIMAL.fullmatch(value):
                 self.decimal = True
             elif _COMMA.fullmatch(value):
                 self.comma = True
@@ -142,7 +161,7 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 def _scan(stream: io.TextIOWrapper, place: Place, sep: str, options: TableOptions) -> tuple[list[str], list[Facts]]:
     """Look at every field once."""
     reader = csv.reader(stream, delimiter=sep, quotechar=options.quote)
-    missing = frozenset(options.missing)
+    missing = frozenset(["", *options.missing])
     try:
         header = next((row for row in reader if not _blank(row)), None)
         if header is None:
@@ -152,7 +171,8 @@ def _scan(stream: io.TextIOWrapper, place: Place, sep: str, options: TableOption
         rows = _rows(reader, place, header, sep)
         while chunk := list(itertools.islice(rows, max(1, CELLS_AT_ONCE // len(header)))):
             for fact, values in zip(facts, zip(*chunk, strict=True), strict=True):
-                fact.see(set(values), missing)
+                if not fact.text:
+                    fact.see(set(values), missing)
     except csv.Error as error:
         raise SchemaError(f"{place.name}, line {reader.line_num}: {error}; is a quote never closed?") from error
     return header, facts
