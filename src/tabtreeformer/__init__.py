@@ -21,11 +21,13 @@ if TYPE_CHECKING:
         SchemaError,
         TabTreeFormerError,
     )
-    from .evaluation import Evaluation, Score, evaluate
+    from .evaluation import Evaluation, Score
+    from .judging import evaluate
     from .presets import PRESETS
     from .report import write_report
     from .schema import Schema
     from .synthesizer import TabTreeFormer
+    from .tables import read_table, write_table
 
 __all__ = [
     "PRESETS",
@@ -48,13 +50,25 @@ __all__ = [
     "TreeConfig",
     "__version__",
     "evaluate",
+    "read_table",
     "write_report",
+    "write_table",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for home in ("errors", "config", "presets", "schema", "evaluation", "report", "synthesizer"):
+        for home in (
+            "errors",
+            "config",
+            "presets",
+            "schema",
+            "tables",
+            "judging",
+            "evaluation",
+            "report",
+            "synthesizer",
+        ):
             module = importlib.import_module(f".{home}", __name__)
             if hasattr(module, name):
                 return getattr(module, name)

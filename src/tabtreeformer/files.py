@@ -35,3 +35,5 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist; create it first")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"cannot write {path}: the folder {path.parent} is not writable")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OutputError(f"cannot write {path}: the file is write-protected; unlock it or name another")

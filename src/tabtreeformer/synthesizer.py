@@ -26,6 +26,7 @@ from .generation import PromptBank, Sampler
 from .presets import configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
+from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import both, threads_for
 from .tokens import TableCodec, TokenLayout
 from .training import Trained, draw_masks, torch_generator, train_networks
@@ -94,8 +95,11 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, df: pd.DataFrame, schema: Schema | None = None) -> TabTreeFormer:
-        """Learn the table; `schema` says what its columns are, and is inferred where it is not given."""
+    def fit(self, df: Any, schema: Schema | None = None) -> TabTreeFormer:
+        """Learn the table, of pandas, polars or pyarrow; `sample` returns tables of the same kind.
+
+        `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
+        """
         self._config()  # a setting that cannot be is said before anything is read
         if self.budget_seconds is not None and not self.budget_seconds > 0:
             raise ConfigError(f"budget_seconds must be above 0, got {self.budget_seconds!r}")
@@ -103,6 +107,9 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         seed = seed_sequence(self.random_state)
         target_seed, tree_seed, train_seed, prompt_seed, sample_seed = seed.spawn(5)
         progress, started = self._progress(), time.perf_counter()
+        df, kind = take_in(df)
+        if ignored := index_note(df):
+            progress.note(ignored)
 
         schema = schema or Schema.infer(df, self.target)
         frame = schema.validate(df)
@@ -143,12 +150,15 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
                 "versions": _versions(),
             },
         )
+        self._kind = kind
         self._sample_seed = sample_seed if self.random_state is not None else np.random.SeedSequence()
         return self
 
-    def sample(self, n: int, random_state: Seed = None) -> pd.DataFrame:
+    def sample(self, n: int, random_state: Seed = None, output: str | None = None) -> Any:
         """Write exactly n new rows with the columns, order and dtypes of the fitted table.
 
+        The table is of the library that was fitted, with its own types; a model that was loaded from a file returns
+        pandas. `output`, as "pandas", "polars" or "pyarrow", asks for another.
         Settings of `sampling` are read here, so that they can be changed after fitting with `set_params`.
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
@@ -158,6 +168,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"n must be a whole number of rows, got {n!r}")
         if n < 1:
             raise ConfigError(f"n must be at least 1, got {n}")
+        kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
         prompt_seed, decode_seed, order_seed, *draw_seeds = seed.spawn(5)
         prompt_rng = np.random.default_rng(prompt_seed)
@@ -178,7 +189,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             with threads_for(fitted.config.model.width):
                 both(draw, give_up)
         ids = np.concatenate(parts)[np.random.default_rng(order_seed).permutation(n)]
-        return fitted.codec.decode(ids, np.random.default_rng(decode_seed))
+        return kind.build(fitted.codec.decode(ids, np.random.default_rng(decode_seed)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
@@ -194,6 +205,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         sections = {name: getattr(config, name) for name in SECTIONS}
         model = cls(record["preset"], record["target"], **sections, device=device, verbose=verbose)
         model.fitted_ = fitted
+        model._kind = Kind()
         model._sample_seed = np.random.SeedSequence()
         return model
 

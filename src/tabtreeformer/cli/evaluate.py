@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .columns import describe
+from .options import SOURCES, Decimal, Encoding, Format, Missing, Quote, Sep, given
+
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
 
 def evaluate(
-    train: Annotated[Path, typer.Argument(help="The rows that were learned from.", show_default=False)],
-    synthetic: Annotated[Path, typer.Argument(help="The rows to judge.", show_default=False)],
+    train: Annotated[str, typer.Argument(help=f"The rows that were learned from: {SOURCES}.", show_default=False)],
+    synthetic: Annotated[str, typer.Argument(help="The rows to judge.", show_default=False)],
     holdout: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Real rows that were not learned from; without them privacy cannot be judged."),
     ] = None,
     target: Annotated[
@@ -41,6 +44,12 @@ def evaluate(
         bool, typer.Option("--hide-rows", help="Leave out the part of the report that shows real rows.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    form: Format = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     r"""Judge synthetic rows: useful, faithful, safe?
@@ -56,15 +65,16 @@ def evaluate(
     from ..evaluation import evaluate as judge
     from ..files import check_writable, replacing
     from ..progress import Console, Silent
-    from .tables import describe, read_table
+    from ..tables import TableOptions, locate, read_table
 
+    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
     for path in (json_file, html_file):
         if path is not None:
             check_writable(path)
     if html_file is not None:
         import_extra("jinja2", "report")
-    real, new = read_table(train), read_table(synthetic)
-    test = None if holdout is None else read_table(holdout)
+    real, new = read_table(train, **options), read_table(synthetic, **options)
+    test = None if holdout is None else read_table(holdout, **options)
     schema = describe(real, target, categorical)
     evaluation = judge(
         real,
@@ -85,7 +95,7 @@ def evaluate(
     if html_file is not None:
         from ..report import write_report
 
-        title = f"{synthetic.name} against {train.name}"
+        title = " against ".join(locate(table, TableOptions(**options)).title for table in (synthetic, train))
         write_report(html_file, evaluation, real, test, new, schema=schema, title=title, show_rows=not hide_rows)
     if not quiet:
         _show(evaluation)

@@ -8,12 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .columns import describe
+from .options import (
+    SOURCES,
+    Decimal,
+    Encoding,
+    Format,
+    Missing,
+    Query,
+    Quote,
+    Sep,
+    Sheet,
+    TableName,
+    given,
+)  # fmt: skip
+
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="The table: a .csv, .csv.gz or .parquet file.", show_default=False)],
+    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
     target: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +70,15 @@ def fit(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    form: Format = None,
+    query: Query = None,
+    table_name: TableName = None,
+    sheet: Sheet = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     r"""Learn a table and write a model file.
@@ -64,19 +88,25 @@ def fit(
       ttf fit data.csv --target income -o model.tabtree
       ttf fit data.csv --target income --preset L --seed 7
       ttf fit data.csv --set train.steps=500 --set tree.trials=10 --drop-missing
+      ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
     """
     from ..config import parse_settings
     from ..files import check_writable
     from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
-    from .tables import describe, read_table
+    from ..tables import TableOptions, locate, read_table
 
-    output = output or Path(table.name.split(".")[0] + ".tabtree")
+    options = given(
+        sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form, query=query,
+        table=table_name, sheet=sheet,
+    )  # fmt: skip
+    place = locate(table, TableOptions(**options))
+    output = output or Path(place.stem + ".tabtree")
     check_writable(output)
     sections = parse_settings(settings or ())
     if tree is not None:
         sections.setdefault("tree", {})["model"] = tree
-    df = read_table(table)
+    df = read_table(table, **options)
     if drop_missing:
         kept = df.dropna()
         if not quiet and len(kept) < len(df):
@@ -84,7 +114,7 @@ def fit(
         df = kept
     parts = None
     if holdout is not None:
-        df, parts = _set_aside(df, holdout, seed, output, table)
+        df, parts = _set_aside(df, holdout, seed, output, place.ending)
     schema = describe(df, target, categorical)
 
     model = TabTreeFormer(
@@ -107,19 +137,18 @@ def fit(
 
 
 def _set_aside(
-    df: pd.DataFrame, share: float, seed: int | None, output: Path, table: Path
+    df: pd.DataFrame, share: float, seed: int | None, output: Path, ending: str
 ) -> tuple[pd.DataFrame, tuple[Path, Path]]:
     """Split rows off at random; write both parts beside the model, in the format of the table."""
     import numpy as np
 
     from ..errors import ConfigError
-    from .tables import CSV, PARQUET, write_table
+    from ..tables import write_table
 
     n_aside = round(len(df) * share)
     if not 0 < share < 1 or n_aside < 1 or len(df) - n_aside < 2:
         raise ConfigError(f"--holdout must be a share between 0 and 1 that leaves rows on both sides, got {share}")
     order = np.random.default_rng(seed).permutation(len(df))
-    ending = next(e for e in CSV[::-1] + PARQUET if table.name.lower().endswith(e))
     stem = output.with_suffix("") if output.suffix == ".tabtree" else output
     paths = stem.with_name(f"{stem.name}.train{ending}"), stem.with_name(f"{stem.name}.holdout{ending}")
     parts = df.iloc[np.sort(order[n_aside:])], df.iloc[np.sort(order[:n_aside])]

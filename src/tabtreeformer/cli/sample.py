@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from .options import SOURCES, Decimal, Encoding, Format, Overwrite, Quote, Sep, Sheet, TableName, given
+
 
 def sample(
     model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
     rows: Annotated[int, typer.Option("-n", "--rows", help="How many rows.", show_default=False)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to: .csv, .csv.gz or .parquet.", show_default=False)
-    ],
+    output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -22,6 +22,14 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    form: Format = None,
+    table_name: TableName = None,
+    sheet: Sheet = None,
+    overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     r"""Write exactly as many new rows as asked for.
@@ -30,18 +38,21 @@ def sample(
     Examples:
       ttf sample model.tabtree -n 1000 -o new.csv
       ttf sample model.tabtree -n 1000 -o new.parquet --seed 7
+      ttf sample model.tabtree -n 1000 -o "sqlite:///shop.db" --table new_orders
     """
     import dataclasses
     import time
 
     from ..config import parse_settings
     from ..errors import ConfigError
-    from ..files import check_writable
     from ..synthesizer import TabTreeFormer
-    from .tables import check_form, write_table
+    from ..tables import check_target, write_table
 
-    check_form(output)
-    check_writable(output)
+    options = given(
+        sep=sep, encoding=encoding, quote=quote, decimal=decimal, format=form, table=table_name, sheet=sheet,
+        overwrite=overwrite,
+    )  # fmt: skip
+    place = check_target(output, **options)
     fitted = TabTreeFormer.load(model, device=device, verbose=not quiet)
     sections = parse_settings(settings or ())
     if set(sections) - {"sampling"}:
@@ -51,6 +62,6 @@ def sample(
     started = time.perf_counter()
     df = fitted.sample(rows, random_state=seed)
     seconds = time.perf_counter() - started
-    write_table(df, output)
+    write_table(df, output, **options)
     if not quiet:
-        typer.echo(f"wrote {len(df):,} rows × {df.shape[1]} columns to {output} ({len(df) / seconds:,.0f} rows/s)")
+        typer.echo(f"wrote {len(df):,} rows × {df.shape[1]} columns to {place.name} ({len(df) / seconds:,.0f} rows/s)")

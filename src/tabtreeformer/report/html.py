@@ -12,6 +12,7 @@ from ..errors import import_extra
 from ..evaluation import Evaluation
 from ..files import replacing
 from ..schema import Schema
+from ..tables.frames import taking_any_table
 from .summary import Summary, summarise
 
 MEANING = {
@@ -30,6 +31,7 @@ MEANING = {
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
 
 
+@taking_any_table
 def write_report(
     path: str | os.PathLike[str],
     evaluation: Evaluation,
