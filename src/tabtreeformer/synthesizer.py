@@ -104,6 +104,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         leaf_model, leaf_ids = _fit_trees(config.tree, encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
+        for note in codec.notes:
+            progress.note(note)
         layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
         progress.note(_plan(self.preset, config, layout))
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
@@ -228,7 +230,9 @@ def _fit_trees(
         return leaf_model, np.empty((len(frame), 0), dtype=np.int64)
     features = encoder.features(frame)
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-    leaf_model = trees.fit_leaf_model(config, features, encoder.target(frame), number, progress)
+    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
+    target = encoder.target(frame.iloc[known])
+    leaf_model = trees.fit_leaf_model(config, features.take(known), target, number, progress)
     return leaf_model, leaf_model.leaves(features)
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
+from .layout import Kind, Slot
 from .numeric import Floats, Ids, count_decimals, fit_edges, grid_point, whole_numbers
 
 FEW_IDS = 16
@@ -72,6 +73,11 @@ class AtomCodec:
     def atoms(self) -> frozenset[int]:
         """Ids of a single value."""
         return frozenset(np.flatnonzero(self.lows == self.highs).tolist())
+
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """The bin, if there are bins, and the id."""
+        ids = Slot(Kind.QUANTILE, column, len(self.lows), self.ranges, self.atoms)
+        return (Slot(Kind.BIN, column, len(self.bin_starts)), ids) if self.bin_starts else (ids,)
 
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 or 2); a value between two ids takes the nearer one."""

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
+from .layout import Kind, Slot
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -65,6 +66,11 @@ class NumericCodec:
     def sizes(self) -> tuple[int, ...]:
         """Ids of the bin slot and of each quantile slot."""
         return (len(self.bin_edges) - 1, len(self.quantile_edges) - 1, *self.split_sizes)
+
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """The bin and its quantiles, coarse to fine."""
+        kinds = [Kind.BIN] + [Kind.QUANTILE] * (len(self.sizes) - 1)
+        return tuple(Slot(kind, column, size) for kind, size in zip(kinds, self.sizes, strict=True))
 
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 + levels); a value outside the fitted range takes the nearest id."""
