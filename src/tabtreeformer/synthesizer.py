@@ -6,8 +6,8 @@ import dataclasses
 import os
 import platform
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, Tr
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
 from .generation import PromptBank, Sampler
-from .presets import configure
+from .presets import AUTO, configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
 from .tokens import TableCodec, TokenLayout
@@ -45,6 +45,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, as {"trials": 10}.
     tokens, model, train, sampling
         Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
+    constraints
+        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
+        or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
+        paper's presets keep none unless they are listed.
     device
         `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
     random_state
@@ -70,6 +74,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         model: Mapping[str, Any] | ModelConfig | None = None,
         train: Mapping[str, Any] | TrainConfig | None = None,
         sampling: Mapping[str, Any] | SampleConfig | None = None,
+        constraints: str | Sequence[str] | None = "auto",
         device: str = "auto",
         random_state: Seed = None,
         verbose: bool = True,
@@ -81,6 +86,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.train = train
         self.sampling = sampling
+        self.constraints = constraints
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -100,7 +106,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
         encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
         config = self._config(len(frame), None if encoder is None else encoder.n_classes)
-        codec = TableCodec.learn(frame, schema, config.tokens)
+        codec = TableCodec.learn(frame, schema, config.tokens, self._wanted_constraints(schema))
         leaf_model, leaf_ids = _fit_trees(config.tree, encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
@@ -171,7 +177,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         fitted = Fitted.from_members(read_archive(path), os.fspath(path), choose_device(device))
         record, config = fitted.record, fitted.config
         sections = {name: getattr(config, name) for name in SECTIONS}
-        model = cls(record["preset"], record["target"], **sections, device=device, verbose=verbose)
+        rules = list(fitted.codec.rules.texts)
+        model = cls(record["preset"], record["target"], **sections, constraints=rules, device=device, verbose=verbose)
         model.fitted_ = fitted
         model._sample_seed = np.random.SeedSequence()
         return model
@@ -184,6 +191,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "columns": [
                 {**c.to_json(), "ids": s} for c, s in zip(fitted.schema.columns, fitted.ids_per_column, strict=True)
             ],
+            "constraints": list(fitted.codec.rules.texts),
             "tree_target": fitted.tree_target,
             "tree_model": fitted.config.tree.model if fitted.tree_encoder else "none",
             "trees": layout.n_trees,
@@ -206,6 +214,16 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         }
         overrides = {name: value for name, value in sections.items() if value is not None}
         return configure(self.preset, overrides, n_rows, n_classes)
+
+    def _wanted_constraints(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
+        """What the parameter and the schema say about relations between columns."""
+        if isinstance(self.constraints, str) and self.constraints != AUTO:
+            raise ConfigError(f"constraints must be 'auto', a list or None, got {self.constraints!r}")
+        if self.constraints != AUTO:
+            return self.constraints
+        if schema.constraints is not None:
+            return schema.constraints
+        return "auto" if self.preset == AUTO else None
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()

@@ -72,11 +72,13 @@ def _refuse_twice(path: Path) -> None:
         raise SchemaError(f"{path}: column name {twice.iloc[0]!r} stands more than once; rename the columns")
 
 
-def describe(df: pd.DataFrame, target: str | None, categorical: list[str] | None) -> Schema:
-    """What the columns are, with those that the user calls categorical."""
+def describe(
+    df: pd.DataFrame, target: str | None, categorical: list[str] | None, schema_file: Path | None = None
+) -> Schema:
+    """What the columns are: as a file says or as inferred, with those that the user calls categorical."""
     from ..schema import CATEGORICAL, Schema
 
-    schema = Schema.infer(df, target)
+    schema = Schema.infer(df, target) if schema_file is None else Schema.load(schema_file).matched(df)
     for name in categorical or ():
         schema = schema.with_kind(name, CATEGORICAL)
     return schema

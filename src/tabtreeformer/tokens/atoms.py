@@ -19,8 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
+from ..schema.numbers import count_decimals
 from .layout import Kind, Slot
-from .numeric import Floats, Ids, count_decimals, fit_edges, grid_point, whole_numbers
+from .numeric import Floats, Ids, fit_edges, grid_point, settled, whole_numbers
 
 FEW_IDS = 16
 """Up to this many ids a column needs no bins."""
@@ -101,6 +102,10 @@ class AtomCodec:
         if isinstance(self.low, int):
             return whole_numbers(values, self.low, int(self.high))
         return values
+
+    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
+        """Move numbers to the nearest that the column may hold, upwards or downwards."""
+        return settled(values, self, up=up)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

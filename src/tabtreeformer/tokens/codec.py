@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
-from ..schema import Schema
+from ..constraints import Plain, RuleSet
+from ..constraints.find import find
+from ..constraints.plain import Bounds
+from ..schema import MEASURED, Schema
 from .column import ColumnCodec
 from .layout import Kind, Slot
 
+NO_RULES = RuleSet()
 NOTHING = Slot(Kind.CATEGORY, 0, 1)
 """The only slot of a table in which nothing is to be learned: a row has to have one."""
 
@@ -26,11 +30,24 @@ class TableCodec:
 
     schema: Schema
     columns: tuple[ColumnCodec, ...]
+    rules: RuleSet = NO_RULES
+    """Relations between columns that decoded rows keep."""
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig) -> TableCodec:
-        """Fit every column; `df` has passed `Schema.validate`."""
-        return cls(schema, tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns))
+    def learn(
+        cls,
+        df: pd.DataFrame,
+        schema: Schema,
+        config: TokenConfig,
+        constraints: Sequence[str] | Literal["auto"] | None = None,
+    ) -> TableCodec:
+        """Fit every column; `df` has passed `Schema.validate`. `auto` finds the relations that hold."""
+        columns = tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns)
+        if constraints is None or not len(constraints):
+            return cls(schema, columns)
+        plain = Plain.read(df, schema)
+        texts = find(plain, schema) if constraints == "auto" else constraints
+        return cls(schema, columns, RuleSet.learn(texts, plain, schema))
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -41,7 +58,8 @@ class TableCodec:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how columns are treated."""
-        return tuple(codec.note for codec in self.columns if codec.note is not None)
+        kept = (f"every row keeps: {text}" for text in self.rules.texts)
+        return (*(codec.note for codec in self.columns if codec.note is not None), *kept)
 
     def encode(self, df: pd.DataFrame) -> NDArray[np.int64]:
         """Table → local ids (N, D)."""
@@ -59,14 +77,22 @@ class TableCodec:
             name, width = codec.column.name, codec.width
             values[name], gaps[name] = codec.decode(ids[:, start : start + width], rng, first_row)
             start += width
+        if self.rules.rules:
+            self.rules.keep(Plain(values, gaps), self._bounds, rng)
         return self.schema.restore(values, gaps)
+
+    @cached_property
+    def _bounds(self) -> dict[str | int, Bounds]:
+        """What columns with an order may hold."""
+        return {c.column.name: c.bounds for c in self.columns if c.column.kind in MEASURED}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, one entry a column, each under the name of its way of coding."""
-        return {"columns": [codec.to_json() for codec in self.columns]}
+        return {"columns": [codec.to_json() for codec in self.columns], "rules": self.rules.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> TableCodec:
         """Inverse of `to_json`."""
         pairs = zip(data["columns"], schema.columns, strict=True)
-        return cls(schema, tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs))
+        columns = tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs)
+        return cls(schema, columns, RuleSet.from_json(data["rules"], schema))

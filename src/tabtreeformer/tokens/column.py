@@ -23,6 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
+from ..constraints.plain import Bounds
 from ..errors import SchemaError
 from ..schema import (
     BOOLEAN,
@@ -210,6 +211,13 @@ class ColumnCodec:
         if isinstance(self.inner, KeyCodec | TextCodec):
             return self.inner.decode(ids, rng, first_row), gaps
         return self.inner.decode(ids, rng), gaps
+
+    @property
+    def bounds(self) -> Bounds:
+        """What a column with an order may hold."""
+        inner = self.inner
+        assert isinstance(inner, NumericCodec | AtomCodec | TickCodec | TimeCodec)
+        return Bounds(inner.settle, inner.low, inner.high, getattr(inner, "decimals", 0))
 
     @property
     def note(self) -> str | None:

@@ -63,12 +63,13 @@ class Pattern:
         return None
 
     @classmethod
-    def _of_stretches(cls, columns: list[tuple[str, ...]], n: int, floor: int) -> Pattern:
-        numbers = [i for i, column in enumerate(columns) if column[0].isdigit() and len(set(column)) > 1]
+    def _of_stretches(cls, columns: list[tuple[str, ...]], n: int, floor: int) -> Pattern | None:
+        numbers = [i for i, column in enumerate(columns) if _sort(column[0]) == "0" and len(set(column)) > 1]
         counter = max(numbers, key=lambda i: len(set(columns[i])), default=None)
         runs = tuple(_run(column, floor) for column in columns)
         if counter is None:
-            return cls(runs, None, 0, None, _roomy(runs, n))
+            free = any(run.alphabet for run in runs)
+            return cls(runs, None, 0, None, _roomy(runs, n)) if free else None
         widths = {len(text) for text in columns[counter]}
         padded = len(widths) == 1 or any(text[0] == "0" and len(text) > 1 for text in columns[counter])
         last = max(int(text) for text in columns[counter])
@@ -122,7 +123,7 @@ class Pattern:
 
 def _sort(stretch: str) -> str:
     """The sort of a stretch: digits, letters, or the sign itself."""
-    return "0" if stretch.isdigit() else "a" if stretch.isalpha() else stretch
+    return "0" if stretch[0] in string.digits else "a" if stretch.isalpha() else stretch
 
 
 def _run(texts: tuple[str, ...], floor: int) -> Run:
@@ -138,7 +139,8 @@ def _alphabet(characters: str) -> str:
     """The plainest alphabet that holds all characters."""
     used = set(characters)
     hexadecimal = used - set(string.digits) <= set("abcdef") or used - set(string.digits) <= set("ABCDEF")
-    lower, upper, digits = (any(test(c) for c in used) for test in (str.islower, str.isupper, str.isdigit))
+    lower, upper = (any(test(c) for c in used) for test in (str.islower, str.isupper))
+    digits = bool(used & set(string.digits))
     if hexadecimal and digits and (lower or upper):
         return string.digits + ("abcdef" if lower else "ABCDEF")
     parts = (digits, string.digits), (upper, string.ascii_uppercase), (lower, string.ascii_lowercase)

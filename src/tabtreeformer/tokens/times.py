@@ -2,8 +2,8 @@
 
 A time is a day and an hour. Few days are kept exactly. Many are a week and a weekday, so that the rhythm of the week is
 learned with all else (a column of business days has five weekdays to choose from), or a month where every day is the
-first or the last of one. Ids follow time: a later time never has smaller ids, slot by slot. A column that only knows
-midnight has no slot for the hour.
+first or the last of one. The ids of days, weeks and months follow time, so that a range of times is a range of ids. A
+column that only knows midnight has no slot for the hour.
 
 Shapes: `N` values.
 """
@@ -48,6 +48,16 @@ class TickCodec:
         step = widest_step(values.to_numpy(), unit)
         codec = AtomCodec if config.scheme == "atoms" else NumericCodec
         return cls(step, codec.learn(values // step, config))
+
+    @property
+    def low(self) -> int:
+        """Shortest duration seen."""
+        return int(self.ticks.low) * self.step
+
+    @property
+    def high(self) -> int:
+        """Longest duration seen."""
+        return int(self.ticks.high) * self.step
 
     def slots(self, column: int) -> tuple[Slot, ...]:
         """Those of the number."""

@@ -113,7 +113,7 @@ class KeyCodec:
             return cls(NumberKeys.learn(values, column))
         texts = [str(value) for value in values.unique()]
         pattern = None if column.placeholder else Pattern.learn(texts, config.rare_floor)
-        return cls(pattern or Placeholder(column.placeholder or f"{column.name}-{{n}}"))
+        return cls(pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts)))
 
     def slots(self, column: int) -> tuple[Slot, ...]:
         """None."""
@@ -164,7 +164,7 @@ class TextCodec:
         writer: Writer | None = None
         if rare:
             pattern = None if column.placeholder else _common_pattern(rare, config.rare_floor)
-            writer = pattern or Placeholder(column.placeholder or f"{column.name} {{n}}")
+            writer = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
         return cls(Labels(tuple(sorted(str(text) for text in kept))), writer, len(rare))
 
     def slots(self, column: int) -> tuple[Slot, ...]:
@@ -211,6 +211,13 @@ class TextCodec:
         """Inverse of `to_json`."""
         writer = None if data["writer"] is None else _writer_from_json(data["writer"])
         return cls(Labels(tuple(data["labels"])), writer, data["n_rare"])
+
+
+def _unlike(stem: str, texts: list[str]) -> str:
+    """A placeholder with which none of the texts begins."""
+    while any(text.startswith(stem) for text in texts):
+        stem = f"new {stem}"
+    return stem + "{n}"
 
 
 def _common_pattern(texts: list[str], floor: int) -> Pattern | None:
