@@ -238,10 +238,21 @@ def test_a_target_that_is_not_there_lists_the_columns(build, mixed):
         build(target="y").fit(mixed, Schema.infer(mixed))
 
 
-def test_missing_values_name_the_columns_and_the_way_out(build, mixed):
-    mixed.loc[3, "stadt"] = None
-    with pytest.raises(SchemaError, match=r"found in 'stadt' \(1\); drop those rows: df\.dropna\(\)"):
-        build().fit(mixed)
+@pytest.mark.parametrize("preset", ["S", "auto"])
+def test_missing_values_are_learned_in_every_column_and_in_the_target(build, mixed, preset, tmp_path):
+    rng = np.random.default_rng(0)
+    for name in mixed.columns:
+        if mixed[name].dtype == "int64":
+            mixed[name] = mixed[name].astype("Int64")
+        if mixed[name].dtype == bool:
+            mixed[name] = mixed[name].astype("boolean")
+        mixed.loc[rng.random(len(mixed)) < 0.3, name] = None
+    model = build(preset, target="income", train={"steps": 20}).fit(mixed)
+    model.save(tmp_path / "m")
+    rows = TabTreeFormer.load(tmp_path / "m", verbose=False).sample(200, random_state=0)
+    assert (rows.dtypes == mixed.dtypes).all()
+    assert rows.isna().any().all()
+    assert rows.notna().any().all()
 
 
 @pytest.mark.parametrize("state", [-1, "x", 2.5, True])

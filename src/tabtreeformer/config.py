@@ -72,12 +72,15 @@ class TokenConfig:
     """How scikit-learn's KBinsDiscretizer interpolates quantiles (`quantile_method`)."""
     decode: Literal["midpoint", "draw"] = "midpoint"
     """The middle of the quantile (the paper), or a value drawn inside it on the column's own grid of decimals."""
+    rare_floor: int = 5
+    """Rows that a value of a text column needs to be kept; rarer ones are written anew."""
 
     def __post_init__(self) -> None:
         one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
         _at_least("tokens.bins", self.bins, 1 if self.scheme == "atoms" else 2)
         _at_least("tokens.quantiles", self.quantiles, 2)
         _at_least("tokens.levels", self.levels, 1)
+        _at_least("tokens.rare_floor", self.rare_floor, 1)
         one_of("tokens.percentile_method", self.percentile_method, _PERCENTILE_METHODS)
         one_of("tokens.decode", self.decode, ("midpoint", "draw"))
 

@@ -7,8 +7,8 @@ import math
 import os
 import platform
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, Tr
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
 from .generation import PromptBank, Sampler
-from .presets import configure
+from .presets import AUTO, configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
 from .tables.frames import Kind, index_note, kind_named, take_in
@@ -53,6 +53,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
     budget_seconds
         Fit within about this time, tuning of the trees included; the best weights so far are kept.
+    constraints
+        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
+        or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
+        paper's presets keep none unless they are listed.
     device
         `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
     random_state
@@ -79,6 +83,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         train: Mapping[str, Any] | TrainConfig | None = None,
         sampling: Mapping[str, Any] | SampleConfig | None = None,
         budget_seconds: float | None = None,
+        constraints: str | Sequence[str] | None = "auto",
         device: str = "auto",
         random_state: Seed = None,
         verbose: bool = True,
@@ -91,6 +96,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.train = train
         self.sampling = sampling
         self.budget_seconds = budget_seconds
+        self.constraints = constraints
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -118,11 +124,13 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
         encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
         config = self._config(len(frame), None if encoder is None else encoder.n_classes)
-        codec = TableCodec.learn(frame, schema, config.tokens)
+        codec = TableCodec.learn(frame, schema, config.tokens, self._wanted_constraints(schema))
         budget = math.inf if self.budget_seconds is None else self.budget_seconds
         leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
+        for note in codec.notes:
+            progress.note(note)
         layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
         progress.note(_plan(self.preset, config, layout))
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
@@ -203,7 +211,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         fitted = Fitted.from_members(read_archive(path), os.fspath(path), choose_device(device))
         record, config = fitted.record, fitted.config
         sections = {name: getattr(config, name) for name in SECTIONS}
-        model = cls(record["preset"], record["target"], **sections, device=device, verbose=verbose)
+        rules = list(fitted.codec.rules.texts)
+        model = cls(record["preset"], record["target"], **sections, constraints=rules, device=device, verbose=verbose)
         model.fitted_ = fitted
         model._kind = Kind()
         model._sample_seed = np.random.SeedSequence()
@@ -217,6 +226,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "columns": [
                 {**c.to_json(), "ids": s} for c, s in zip(fitted.schema.columns, fitted.ids_per_column, strict=True)
             ],
+            "constraints": list(fitted.codec.rules.texts),
             "tree_target": fitted.tree_target,
             "tree_model": fitted.config.tree.model if fitted.tree_encoder else "none",
             "trees": layout.n_trees,
@@ -239,6 +249,16 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         }
         overrides = {name: value for name, value in sections.items() if value is not None}
         return configure(self.preset, overrides, n_rows, n_classes)
+
+    def _wanted_constraints(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
+        """What the parameter and the schema say about relations between columns."""
+        if isinstance(self.constraints, str) and self.constraints != AUTO:
+            raise ConfigError(f"constraints must be 'auto', a list or None, got {self.constraints!r}")
+        if self.constraints != AUTO:
+            return self.constraints
+        if schema.constraints is not None:
+            return schema.constraints
+        return "auto" if self.preset == AUTO else None
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()
@@ -263,7 +283,9 @@ def _fit_trees(
         return leaf_model, np.empty((len(frame), 0), dtype=np.int64)
     features = encoder.features(frame)
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-    leaf_model = trees.fit_leaf_model(config, features, encoder.target(frame), number, progress)
+    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
+    target = encoder.target(frame.iloc[known])
+    leaf_model = trees.fit_leaf_model(config, features.take(known), target, number, progress)
     return leaf_model, leaf_model.leaves(features)
 
 

@@ -123,17 +123,15 @@ def test_preset_tree_categories_and_settings_reach_the_model(run, table, tmp_pat
     assert summary["columns"][0]["kind"] == "categorical"
 
 
-def test_rows_with_missing_values_are_refused_or_dropped(run, mixed, tmp_path):
-    mixed.loc[[2, 5], "stadt"] = None
+def test_rows_with_missing_values_are_learned_or_dropped(run, mixed, tmp_path):
+    mixed.loc[::2, "stadt"] = None
     mixed.to_csv(tmp_path / "gaps.csv", index=False)
-    code, out, err = run("fit", "gaps.csv", "-o", "m.tabtree", *SETTINGS)
-    assert (code, out) == (2, "")
-    assert "found in 'stadt' (2)" in err
-    assert "--drop-missing" in err
-    assert not (tmp_path / "m.tabtree").exists()
+    assert run("fit", "gaps.csv", "-o", "m.tabtree", *SETTINGS)[0] == 0
+    assert run("sample", "m.tabtree", "-n", "60", "-o", "new.csv")[0] == 0
+    assert pd.read_csv(tmp_path / "new.csv")["stadt"].isna().any()
     code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", *SETTINGS)
     assert code == 0
-    assert "left out 2 of 60 rows with missing values" in err
+    assert "left out 30 of 60 rows with missing values" in err
 
 
 def write(path, text):

@@ -78,8 +78,8 @@ def test_joint_shares_are_compared_the_same_way_in_a_dense_and_in_a_sparse_table
     few = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
     other = pd.DataFrame({"a": list("xxxy"), "b": list("uuvv")})
     assert pairs(few, other) == {("a", "b"): pytest.approx(0.75)}
-    many = pd.DataFrame({"a": [f"a{i}" for i in range(300)], "b": [f"b{i}" for i in range(300)]})
-    half = many.assign(b=many["b"].where(np.arange(300) < 150, "b0"))
+    many = pd.DataFrame({"a": [f"a{i}" for i in range(300)], "b": [f"b{i}" for i in range(300)]}).astype("category")
+    half = many.assign(b=many["b"].astype(str).where(np.arange(300) < 150, "b0"))
     assert pairs(many, half) == {("a", "b"): pytest.approx(0.5)}
 
 

@@ -47,7 +47,11 @@ def frames(request, train, test) -> tuple[pd.DataFrame, pd.DataFrame]:
         return train[["city", "owner"]].assign(more=train["age"].astype(str)), test.assign(more=test["age"].astype(str))
     if request.param == "many categories":
         rounded = [
-            {"shop": df["pay"].round(-1).astype(str), "day": df["tax"].round(0).astype(str)} for df in (train, test)
+            {
+                "shop": df["pay"].round(-1).astype(str).astype("category"),
+                "day": df["tax"].round(0).astype(str).astype("category"),
+            }
+            for df in (train, test)
         ]
         return train.assign(**rounded[0]), test.assign(**rounded[1])
     if request.param == "unseen categories":

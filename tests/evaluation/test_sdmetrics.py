@@ -12,6 +12,7 @@ import pytest
 from sklearn import datasets
 
 from tabtreeformer.evaluation import evaluate
+from tabtreeformer.schema import Schema
 
 PYTHON = Path(__file__).parents[2] / ".venv" / "sdmetrics" / "bin" / "python"
 EXACT = 1e-9
@@ -155,7 +156,11 @@ def name(request) -> str:
 @pytest.fixture
 def ours(tables, name):
     real, synthetic = tables[name]
-    return evaluate(real, None, synthetic, metrics=["shape", "trend"]).scores
+    schema = Schema.infer(real)
+    for name in categorical(real):
+        if schema.column(name).kind != "constant":
+            schema = schema.with_kind(name, "categorical")
+    return evaluate(real, None, synthetic, schema=schema, metrics=["shape", "trend"]).scores
 
 
 def equal(left: list[float | None], right: list[float | None]) -> None:

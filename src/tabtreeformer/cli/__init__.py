@@ -13,6 +13,7 @@ from .evaluate import evaluate
 from .fit import fit
 from .inspect import inspect
 from .sample import sample
+from .schema import schema
 
 app = typer.Typer(
     name="ttf",
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(fit)
 app.command()(sample)
 app.command()(inspect)
+app.command()(schema)
 app.command()(evaluate)
 
 

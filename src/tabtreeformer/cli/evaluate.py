@@ -28,6 +28,10 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
     ] = None,
+    schema_file: Annotated[
+        Path | None,
+        typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
+    ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,7 +79,7 @@ def evaluate(
         import_extra("jinja2", "report")
     real, new = read_table(train, **options), read_table(synthetic, **options)
     test = None if holdout is None else read_table(holdout, **options)
-    schema = describe(real, target, categorical)
+    schema = describe(real, target, categorical, schema_file)
     evaluation = judge(
         real,
         test,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,6 +53,10 @@ def fit(
         typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
     ] = None,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
+    schema_file: Annotated[
+        Path | None,
+        typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(
@@ -89,6 +93,7 @@ def fit(
       ttf fit data.csv --target income --preset L --seed 7
       ttf fit data.csv --set train.steps=500 --set tree.trials=10 --drop-missing
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
+      ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
     """
     from ..config import parse_settings
     from ..files import check_writable
@@ -103,7 +108,7 @@ def fit(
     place = locate(table, TableOptions(**options))
     output = output or Path(place.stem + ".tabtree")
     check_writable(output)
-    sections = parse_settings(settings or ())
+    sections: dict[str, Any] = dict(parse_settings(settings or ()))
     if tree is not None:
         sections.setdefault("tree", {})["model"] = tree
     df = read_table(table, **options)
@@ -115,7 +120,7 @@ def fit(
     parts = None
     if holdout is not None:
         df, parts = _set_aside(df, holdout, seed, output, place.ending)
-    schema = describe(df, target, categorical)
+    schema = describe(df, target, categorical, schema_file)
 
     model = TabTreeFormer(
         preset,

@@ -50,3 +50,5 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
         ids = " + ".join(str(size) for size in column["ids"])
         table.add_row(*(Text(str(cell)) for cell in (column["name"], column["kind"], column["dtype"], ids)))
     console.print(table)
+    for text in summary["constraints"]:
+        console.print(Text(f"every row keeps: {text}"))

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from pandas.api import types as ptypes
 
 from ..errors import SchemaError
-from ..schema import CATEGORICAL, Column, Schema, check_table
+from ..schema import CONSTANT, DATETIME, IDENTIFIER, LABELLED, TEXT, TIMEDELTA, Column, Schema, check_table
+from ..schema.column import LABEL
+from ..schema.forms import NumberForm, is_date_form
 
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
@@ -34,6 +36,8 @@ class Feature:
     """What the codes 1, 2, 3, … of a categorical column mean: values of the training rows, then all others."""
     n_known: int = 0
     """How many labels the training rows hold; a code above it is a value that they never had."""
+    unit: str = ""
+    """`time` for seconds since 1970, `duration` for seconds; empty for plain numbers and categories."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +77,29 @@ class Table:
         return self if n_rows >= self.n_rows else self.take(rng.choice(self.n_rows, n_rows, replace=False))
 
 
+def left_out(schema: Schema) -> dict[str | int, str]:
+    """Columns that are not compared, and why: keys and free text are written anew, and have no distribution to keep."""
+    reasons = {IDENTIFIER: "a key has no distribution", TEXT: "free text is not compared"}
+    return {column.name: reasons[column.kind] for column in schema.columns if column.kind in reasons}
+
+
 def encode(frames: Mapping[str, pd.DataFrame], schema: Schema) -> dict[str, Table]:
     """Turn tables, by the role that messages call them by, into arrays of one meaning; the first is the training table.
 
-    Columns are matched by name; those that the schema does not name are ignored.
+    Columns are matched by name; those that the schema does not name are ignored, and so are keys and free text.
     """
+    skipped = left_out(schema)
+    if len(skipped) == len(schema.columns):
+        raise SchemaError(f"no column can be compared: {', '.join(f'{n!r} ({why})' for n, why in skipped.items())}")
     chosen = {role: _matched(frame, role, schema) for role, frame in frames.items()}
     features: list[Feature] = []
     columns: dict[str, list[NDArray[Any]]] = {role: [] for role in frames}
     for column in schema.columns:
+        if column.name in skipped:
+            continue
         series = {role: frame[column.name] for role, frame in chosen.items()}
-        feature, arrays = _categories(column, series) if column.kind == CATEGORICAL else _numbers(column, series)
+        coded = column.kind in LABELLED or (column.kind == CONSTANT and column.sort == LABEL)
+        feature, arrays = _categories(column, series) if coded else _numbers(column, series)
         features.append(feature)
         for role, array in arrays.items():
             columns[role].append(array)
@@ -117,13 +133,53 @@ def _numbers(column: Column, series: Mapping[str, pd.Series]) -> tuple[Feature, 
     arrays: dict[str, NDArray[Any]] = {}
     train: tuple[NDArray[np.float64], Any] | None = None
     for role, values in series.items():
-        numbers, precision = _floats(values, column.name, role)
+        numbers, precision = _read(column, values, role)
         if train is None:
             train = np.unique(numbers[~np.isnan(numbers)]), precision
         else:
             numbers = _snapped(numbers, train[0], min(precision, train[1], key=lambda dtype: dtype.itemsize))
         arrays[role] = numbers
-    return Feature(column.name, categorical=False), arrays
+    unit = {"time": "time", "duration": "duration"}.get(column.sort, "")
+    return Feature(column.name, categorical=False, unit=unit), arrays
+
+
+def _read(column: Column, series: pd.Series, role: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
+    """Return numbers, times as seconds since 1970 and durations as seconds."""
+    if column.sort in ("time", "duration"):
+        return _seconds(column, series, role), np.dtype(np.float64)
+    if column.form is not None and not is_date_form(column.form) and "1" in column.form:
+        texts = series.isna() | ~series.map(lambda value: isinstance(value, str)).astype(bool)
+        if not texts.all():
+            numbers = np.full(len(series), np.nan)
+            there = series.notna().to_numpy()
+            numbers[there] = NumberForm.parse(column.form).read([str(value) for value in series[there]])
+            series = pd.Series(numbers, name=series.name)
+    return _floats(series, column.name, role)
+
+
+def _seconds(column: Column, series: pd.Series, role: str) -> NDArray[np.float64]:
+    """Read times or durations, whatever the tool that wrote them made of their type."""
+    seconds = np.full(len(series), np.nan)
+    there = series.notna().to_numpy()
+    values = series[there]
+    if not len(values):
+        return seconds
+    try:
+        try:
+            counts = column.read(values).to_numpy(dtype=np.float64)
+            seconds[there] = counts / {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.unit]
+        except (SchemaError, AttributeError):
+            # Text where the training table has times, or the reverse.
+            parse = pd.to_timedelta if column.kind == TIMEDELTA else pd.to_datetime
+            options = {} if column.kind == TIMEDELTA else {"format": "mixed"}
+            parsed = pd.Series(parse(values.astype(str), **options))
+            if column.kind == DATETIME and parsed.dt.tz is not None:
+                parsed = parsed.dt.tz_localize(None)
+            family = "timedelta64" if column.kind == TIMEDELTA else "datetime64"
+            seconds[there] = parsed.to_numpy().astype(f"{family}[us]").astype(np.int64) / 1e6
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SchemaError(f"column {column.name!r} of the {role} table should hold {column.sort}s: {error}") from error
+    return seconds
 
 
 def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:

@@ -19,7 +19,7 @@ from ..schema import Schema
 from . import references
 from .context import MAX_QUERIES, Context, UtilityMode
 from .detection import detection
-from .encoding import encode
+from .encoding import encode, left_out
 from .fidelity import shape, trend
 from .privacy import copies, dcr, membership, neighbour_ratio
 from .references import Tables
@@ -110,23 +110,27 @@ def evaluate(
     progress = progress or Silent()
     schema = schema or _inferred(train, target)
     tables = _encoded(train, test, synthetic, schema)
-    place = None if target is None else schema.names.index(schema.column(target).name)
+    unseen = left_out(schema)
+    for column, why in unseen.items():
+        progress.note(f"column {column!r} is left out: {why}")
+    place = _place(tables, schema, target)
     context = Context(target=place, utility=utility, max_queries=max_queries, seed=random_state, progress=progress)
-    left_out = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
-    for name, reason in left_out.items():
+    obstacles = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
+    for name, reason in obstacles.items():
         progress.note(f"{name} is left out: {reason}")
-    if "utility" in names and "utility" not in left_out:
+    if "utility" in names and "utility" not in obstacles:
         import_extra("xgboost", "eval")  # better said now than after minutes of work
     floor = references.independent_columns(tables, np.random.default_rng((random_state, 1)))
     scores, seconds = {}, {}
     for name in names:
-        if name not in left_out:
+        if name not in obstacles:
             start = time.perf_counter()
             scores[name] = _score(name, tables, floor, context)
             seconds[name] = time.perf_counter() - start
     settings = {"utility": utility, "max_queries": max_queries, "random_state": random_state, "metrics": names}
     facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
-    return Evaluation(scores, left_out, facts)
+    facts["columns_left_out"] = {str(column): why for column, why in unseen.items()}
+    return Evaluation(scores, obstacles, facts)
 
 
 def _checked(metrics: Sequence[str] | None, utility: str, max_queries: int, random_state: int) -> list[str]:
@@ -157,6 +161,16 @@ def _encoded(train: pd.DataFrame, test: pd.DataFrame | None, synthetic: pd.DataF
     frames = {"training": train, "held-out": test, "synthetic": synthetic}
     encoded = encode({role: frame for role, frame in frames.items() if frame is not None}, schema)
     return Tables(encoded["training"], encoded.get("held-out"), encoded["synthetic"])
+
+
+def _place(tables: Tables, schema: Schema, target: str | int | None) -> int | None:
+    """Where the target stands among the columns that are compared."""
+    if target is None:
+        return None
+    name = schema.column(target).name
+    if name in left_out(schema):
+        raise SchemaError(f"the target {name!r} is {schema.column(name).kind}; choose another, or give it another kind")
+    return [feature.name for feature in tables.train.features].index(name)
 
 
 def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 320, 150
@@ -39,7 +40,9 @@ def densities(plot: dict[str, Any], width: int = WIDTH, height: int = HEIGHT) ->
     middle = plot["low"] + (plot["high"] - plot["low"]) / 2
     marks = ((LEFT, "start", plot["low"]), (width / 2, "middle", middle), (width - RIGHT, "end", plot["high"]))
     ticks = Markup("").join(
-        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(f"{x:g}", height - 6, anchor, short(value))
+        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+            f"{x:g}", height - 6, anchor, short(value, plot.get("unit", ""))
+        )
         for x, anchor, value in marks
     )
     return Markup(
@@ -140,8 +143,13 @@ def clipped(text: str, most: int = 15) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def short(value: float) -> str:
-    """A number as an axis shows it."""
+def short(value: float, unit: str = "") -> str:
+    """A number as an axis shows it; seconds since 1970 as a day, seconds as days, hours or minutes."""
+    if unit == "time":
+        return str(np.datetime64(int(value), "s"))[:10]
+    if unit == "duration":
+        size, name = next(((s, n) for s, n in ((86_400, "d"), (3600, "h"), (60, "min")) if abs(value) >= s), (1, "s"))
+        return f"{value / size:.3g} {name}"
     if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
         return f"{value:.1e}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

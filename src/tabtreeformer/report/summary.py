@@ -65,7 +65,12 @@ def summarise(
         left_out=dict(evaluation.left_out),
         utility=dict(scores["utility"].breakdown) if "utility" in scores else None,
         columns=[
-            {"name": str(f.name), "score": shapes.get(f.name), "plot": _marginal(f, real.columns[i], new.columns[i])}
+            {
+                "name": str(f.name),
+                "score": shapes.get(f.name),
+                "missing": [_missing(f, table.columns[i]) for table in (real, new)],
+                "plot": _marginal(f, real.columns[i], new.columns[i]),
+            }
             for i, f in enumerate(real.features)
         ],
         associations=_associations(real, new),
@@ -78,17 +83,22 @@ def summarise(
 # ---- columns
 
 
+def _missing(feature: Feature, column: NDArray[Any]) -> float:
+    """The share of missing values."""
+    return float(np.mean(column == MISSING if feature.categorical else np.isnan(column)))
+
+
 def _marginal(feature: Feature, real: NDArray[Any], new: NDArray[Any]) -> dict[str, Any]:
     """Choose how a column is drawn: bars for categories and few values, densities for numbers."""
     if feature.categorical:
         names = {MISSING: "(missing)", **dict(enumerate(feature.labels, start=1))}
         return _bars([names[code] for code in sorted(names)], *(_shares(c, len(names)) for c in (real, new)))
     values = np.unique(real[~np.isnan(real)])
-    if 0 < len(values) <= FEW_VALUES:
+    if 0 < len(values) <= FEW_VALUES and not feature.unit:
         edges = np.concatenate([[-np.inf], (values[1:] + values[:-1]) / 2, [np.inf]])
         counted = [np.searchsorted(edges[1:-1], c[~np.isnan(c)], side="right") for c in (real, new)]
         return _bars([f"{v:g}" for v in values], *(_shares(c, len(values)) for c in counted), by_size=False)
-    return density(real[~np.isnan(real)], new[~np.isnan(new)])
+    return {**density(real[~np.isnan(real)], new[~np.isnan(new)]), "unit": feature.unit}
 
 
 def _shares(codes: NDArray[Any], size: int) -> NDArray[np.float64]:

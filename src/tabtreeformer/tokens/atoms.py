@@ -19,7 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
-from .numeric import Floats, Ids, count_decimals, fit_edges, grid_point, whole_numbers
+from ..schema.numbers import count_decimals
+from .layout import Kind, Slot
+from .numeric import Floats, Ids, fit_edges, grid_point, settled, whole_numbers
 
 FEW_IDS = 16
 """Up to this many ids a column needs no bins."""
@@ -73,6 +75,11 @@ class AtomCodec:
         """Ids of a single value."""
         return frozenset(np.flatnonzero(self.lows == self.highs).tolist())
 
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """The bin, if there are bins, and the id."""
+        ids = Slot(Kind.QUANTILE, column, len(self.lows), self.ranges, self.atoms)
+        return (Slot(Kind.BIN, column, len(self.bin_starts)), ids) if self.bin_starts else (ids,)
+
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 or 2); a value between two ids takes the nearer one."""
         borders = self.highs[:-1] / 2 + self.lows[1:] / 2
@@ -95,6 +102,10 @@ class AtomCodec:
         if isinstance(self.low, int):
             return whole_numbers(values, self.low, int(self.high))
         return values
+
+    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
+        """Move numbers to the nearest that the column may hold, upwards or downwards."""
+        return settled(values, self, up=up)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,20 +1,27 @@
-"""A table to value ids and back: one id a category, a bin and its quantiles a number."""
+"""A table to value ids and back: one id a category, a bin and its quantiles a number, and so on by kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
-from ..schema import NUMERIC, Labels, Schema
-from .atoms import AtomCodec
+from ..constraints import Plain, RuleSet
+from ..constraints.find import find
+from ..constraints.plain import Bounds
+from ..schema import MEASURED, Schema
+from .column import ColumnCodec
 from .layout import Kind, Slot
-from .numeric import NumericCodec
+
+NO_RULES = RuleSet()
+NOTHING = Slot(Kind.CATEGORY, 0, 1)
+"""The only slot of a table in which nothing is to be learned: a row has to have one."""
 
 
 @dataclass(frozen=True)
@@ -22,74 +29,70 @@ class TableCodec:
     """Fitted state of all columns, in table order."""
 
     schema: Schema
-    columns: tuple[Labels | NumericCodec | AtomCodec, ...]
+    columns: tuple[ColumnCodec, ...]
+    rules: RuleSet = NO_RULES
+    """Relations between columns that decoded rows keep."""
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig) -> TableCodec:
-        """Fit every column; `df` has passed `Schema.validate`."""
-        return cls(
-            schema,
-            tuple(
-                _NUMERIC[config.scheme].learn(df[c.name], config) if c.kind == NUMERIC else Labels.learn(df[c.name])
-                for c in schema.columns
-            ),
-        )
+    def learn(
+        cls,
+        df: pd.DataFrame,
+        schema: Schema,
+        config: TokenConfig,
+        constraints: Sequence[str] | Literal["auto"] | None = None,
+    ) -> TableCodec:
+        """Fit every column; `df` has passed `Schema.validate`. `auto` finds the relations that hold."""
+        columns = tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns)
+        if constraints is None or not len(constraints):
+            return cls(schema, columns)
+        plain = Plain.read(df, schema)
+        texts = find(plain, schema) if constraints == "auto" else constraints
+        return cls(schema, columns, RuleSet.learn(texts, plain, schema))
 
-    @property
+    @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """Value slots in table order, the bin before the quantile."""
-        slots: list[Slot] = []
-        for index, codec in enumerate(self.columns):
-            if isinstance(codec, Labels):
-                slots.append(Slot(Kind.CATEGORY, index, len(codec.values)))
-            elif isinstance(codec, AtomCodec):
-                if codec.bin_starts:
-                    slots.append(Slot(Kind.BIN, index, len(codec.bin_starts)))
-                slots.append(Slot(Kind.QUANTILE, index, len(codec.lows), codec.ranges, codec.atoms))
-            else:
-                kinds = [Kind.BIN] + [Kind.QUANTILE] * (len(codec.sizes) - 1)
-                slots += [Slot(kind, index, size) for kind, size in zip(kinds, codec.sizes, strict=True)]
-        return tuple(slots)
+        slots = tuple(slot for index, codec in enumerate(self.columns) for slot in codec.slots(index))
+        return slots or (NOTHING,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how columns are treated."""
+        kept = (f"every row keeps: {text}" for text in self.rules.texts)
+        return (*(codec.note for codec in self.columns if codec.note is not None), *kept)
 
     def encode(self, df: pd.DataFrame) -> NDArray[np.int64]:
         """Table → local ids (N, D)."""
-        parts = []
-        for column, codec in zip(self.schema.columns, self.columns, strict=True):
-            ids = codec.encode(df[column.name])
-            parts.append(ids[:, None] if isinstance(codec, Labels) else ids)
-        return np.concatenate(parts, axis=1)
+        parts = [codec.encode(df[codec.column.name]) for codec in self.columns]
+        ids = np.concatenate(parts, axis=1)
+        return ids if ids.shape[1] else np.zeros((len(df), 1), dtype=np.int64)
 
-    def decode(self, ids: NDArray[Any], rng: np.random.Generator) -> pd.DataFrame:
-        """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes."""
-        values, start = {}, 0
-        for column, codec in zip(self.schema.columns, self.columns, strict=True):
-            if isinstance(codec, Labels):
-                values[column.name] = codec.decode(ids[:, start])
-                start += 1
-            else:
-                width = len(codec.sizes)
-                values[column.name] = codec.decode(ids[:, start : start + width], rng)
-                start += width
-        return self.schema.restore(values)
+    def decode(self, ids: NDArray[Any], rng: np.random.Generator, first_row: int = 0) -> pd.DataFrame:
+        """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
 
-    def to_json(self) -> list[dict[str, Any]]:
+        Where a table is written in parts, `first_row` rows have been written before: keys go on from there.
+        """
+        values, gaps, start = {}, {}, 0
+        for codec in self.columns:
+            name, width = codec.column.name, codec.width
+            values[name], gaps[name] = codec.decode(ids[:, start : start + width], rng, first_row)
+            start += width
+        if self.rules.rules:
+            self.rules.keep(Plain(values, gaps), self._bounds, rng)
+        return self.schema.restore(values, gaps)
+
+    @cached_property
+    def _bounds(self) -> dict[str | int, Bounds]:
+        """What columns with an order may hold."""
+        return {c.column.name: c.bounds for c in self.columns if c.column.kind in MEASURED}
+
+    def to_json(self) -> dict[str, Any]:
         """Plain data, one entry a column, each under the name of its way of coding."""
-        return [
-            {"labels": list(c.values)} if isinstance(c, Labels) else {_NAMES[type(c)]: c.to_json()}
-            for c in self.columns
-        ]
+        return {"columns": [codec.to_json() for codec in self.columns], "rules": self.rules.to_json()}
 
     @classmethod
-    def from_json(cls, data: list[Mapping[str, Any]], schema: Schema) -> TableCodec:
+    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> TableCodec:
         """Inverse of `to_json`."""
-        columns: list[Labels | NumericCodec | AtomCodec] = []
-        for column, entry in zip(schema.columns, data, strict=True):
-            (name, state), *more = entry.items()
-            if more or (name == "labels") == (column.kind == NUMERIC):
-                raise ValueError(f"column {column.name!r} is {column.kind} but coded as {', '.join(entry)}")
-            columns.append(Labels(tuple(state)) if name == "labels" else _NUMERIC[name].from_json(state))
-        return cls(schema, tuple(columns))
-
-
-_NUMERIC: Mapping[str, type[NumericCodec] | type[AtomCodec]] = {"quantile": NumericCodec, "atoms": AtomCodec}
-_NAMES = {codec: name for name, codec in _NUMERIC.items()}
+        pairs = zip(data["columns"], schema.columns, strict=True)
+        columns = tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs)
+        return cls(schema, columns, RuleSet.from_json(data["rules"], schema))

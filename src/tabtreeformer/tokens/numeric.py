@@ -18,12 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
+from ..schema.numbers import count_decimals
+from .layout import Kind, Slot
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
-
-MAX_DECIMALS = 15
-"""A double holds no more; columns that need more have no grid."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,11 @@ class NumericCodec:
     def sizes(self) -> tuple[int, ...]:
         """Ids of the bin slot and of each quantile slot."""
         return (len(self.bin_edges) - 1, len(self.quantile_edges) - 1, *self.split_sizes)
+
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """The bin and its quantiles, coarse to fine."""
+        kinds = [Kind.BIN] + [Kind.QUANTILE] * (len(self.sizes) - 1)
+        return tuple(Slot(kind, column, size) for kind, size in zip(kinds, self.sizes, strict=True))
 
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1 + levels); a value outside the fitted range takes the nearest id."""
@@ -124,6 +128,10 @@ class NumericCodec:
         """Edges inside one quantile: the learned ones, or even steps where it held a single value."""
         known = self.splits[level].get(key)
         return np.linspace(low, high, size + 1) if known is None else known
+
+    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
+        """Move numbers to the nearest that the column may hold, upwards or downwards."""
+        return settled(values, self, up=up)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -212,13 +220,17 @@ def _groups(path: Ids) -> list[tuple[tuple[int, ...], Ids]]:
     return [(tuple(int(i) for i in key), rows) for key, rows in zip(keys, np.split(order, cuts), strict=True)]
 
 
-def count_decimals(values: Floats) -> int | None:
-    """Fewest decimals that write every value exactly, or None."""
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for so many decimals are not equal
-        for decimals in range(MAX_DECIMALS + 1):
-            if np.array_equal(np.round(values, decimals), values):
-                return decimals
-    return None
+def settled(values: NDArray[Any], codec: Any, *, up: bool) -> Any:
+    """Move numbers to the nearest that a numeric column may hold, upwards or downwards."""
+    numbers = values.astype(np.float64)
+    if codec.decimals is not None:
+        near = np.round(numbers, codec.decimals)
+        step = 10.0**-codec.decimals
+        moved = np.round(near + (step if up else -step), codec.decimals)
+        numbers = np.where(near < numbers if up else near > numbers, moved, near)
+    if isinstance(codec.low, int):
+        return whole_numbers(numbers, codec.low, int(codec.high))
+    return np.clip(numbers, codec.low, codec.high)
 
 
 def grid_point(count: Floats, decimals: int) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .base import blaming_params, blaming_text, fitted
-from .features import Features, Target
+from .features import LARGEST, Features, Target
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,7 +52,7 @@ class _Nodes:
     def reach(self, features: Features) -> NDArray[np.int64]:
         """Return the leaf node of each row, (N,)."""
         # scikit-learn compares values rounded to float32 with thresholds in float64.
-        values = features.matrix.astype(np.float32)
+        values = _filled(features)
         nodes = np.zeros(features.n_rows, dtype=np.int64)
         inner = np.flatnonzero(~self.is_leaf[nodes])
         while inner.size:
@@ -86,6 +86,11 @@ class _Nodes:
 _FIELDS = ("feature", "threshold", "left", "right", "prediction")
 
 
+def _filled(features: Features) -> NDArray[np.float32]:
+    """The matrix with missing numbers below all others: a split can tell them apart, and the tree need not know."""
+    return np.where(np.isnan(features.matrix), -2 * LARGEST, features.matrix).astype(np.float32)
+
+
 class DecisionTree:
     """T = 1; categories are compared by their codes, as scikit-learn knows no others."""
 
@@ -104,7 +109,7 @@ class DecisionTree:
             with warnings.catch_warnings():
                 # Class codes are classes, however many there are.
                 warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-                model.fit(features.matrix.astype(np.float32), target.values)
+                model.fit(_filled(features), target.values)
         return self._hold(_Nodes.of(model))
 
     def predict(self, features: Features) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..schema import CATEGORICAL, FEW_CLASSES, Labels, Schema
+from ..schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schema
 
 LARGEST = 1e30
 """Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
@@ -23,7 +23,7 @@ class Features:
     """What is known of each row."""
 
     matrix: NDArray[np.float64]  # (N, F)
-    """Numbers as they are, categories as their codes 0, 1, 2, …"""
+    """Numbers as they are, NaN where missing; categories as their codes 0, 1, 2, …, missing being one more."""
     categorical: tuple[int, ...] = ()
     """Which columns of the matrix hold codes."""
 
@@ -53,30 +53,36 @@ class Target:
 
 @dataclass(frozen=True)
 class _Source:
-    """One column of the table, and the codes of its values if it is categorical."""
+    """One column of the table, and the codes of its values if it takes them from a list."""
 
-    name: str | int
+    column: Column
     labels: Labels | None
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, schema: Schema, name: str | int) -> _Source:
-        labels = Labels.learn(df[name]) if schema.column(name).kind == CATEGORICAL else None
-        return cls(name, labels)
+    def learn(cls, df: pd.DataFrame, column: Column) -> _Source:
+        if column.kind not in LABELLED:
+            return cls(column, None)
+        return cls(column, Labels.learn(column.read(df[column.name].dropna()), order=column.categories))
 
-    def read(self, df: pd.DataFrame) -> NDArray[Any]:
-        """Return codes (int64) or numbers (float64)."""
+    def read(self, df: pd.DataFrame) -> NDArray[np.float64]:
+        """Return codes or numbers, (N,), NaN where missing."""
+        series = df[self.column.name]
+        there = series.notna().to_numpy()
+        values = self.column.read(series[there])
+        numbers = np.full(len(series), np.nan)
         if self.labels is not None:
-            return self.labels.encode(df[self.name])
-        values: NDArray[np.float64] = df[self.name].to_numpy(dtype=np.float64)
-        return np.clip(values, -LARGEST, LARGEST)
+            numbers[there] = self.labels.encode(values)
+        else:
+            numbers[there] = np.clip(values.to_numpy(dtype=np.float64), -LARGEST, LARGEST)
+        return numbers
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "labels": None if self.labels is None else list(self.labels.values)}
+        return {"column": self.column.to_json(), "labels": None if self.labels is None else list(self.labels.values)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> _Source:
         labels = data["labels"]
-        return cls(data["name"], None if labels is None else Labels(tuple(labels)))
+        return cls(Column.from_json(data["column"]), None if labels is None else Labels(tuple(labels)))
 
 
 @dataclass(frozen=True)
@@ -90,14 +96,14 @@ class FeatureEncoder:
 
     @classmethod
     def learn(cls, df: pd.DataFrame, schema: Schema, target_name: str | int) -> FeatureEncoder:
-        """Take every column but the target to predict it from; collect the categories of both."""
-        goal = _Source.learn(df, schema, target_name)
-        return cls(tuple(_Source.learn(df, schema, name) for name in schema.names if name != target_name), goal)
+        """Take every column that says something but the target to predict it from; collect the categories of both."""
+        sources = (c for c in schema.columns if c.name != target_name and c.kind in (*MEASURED, *LABELLED))
+        return cls(tuple(_Source.learn(df, c) for c in sources), _Source.learn(df, schema.column(target_name)))
 
     @property
     def target_name(self) -> str | int:
         """The column to predict."""
-        return self.goal.name
+        return self.goal.column.name
 
     @property
     def n_classes(self) -> int | None:
@@ -109,11 +115,15 @@ class FeatureEncoder:
         matrix = np.empty((len(df), len(self.sources)), dtype=np.float64)
         for place, source in enumerate(self.sources):
             matrix[:, place] = source.read(df)
+            if source.labels is not None:
+                # A missing category is one more code, which every library knows how to split by.
+                matrix[np.isnan(matrix[:, place]), place] = len(source.labels.values)
         return Features(matrix, tuple(place for place, source in enumerate(self.sources) if source.labels is not None))
 
     def target(self, df: pd.DataFrame) -> Target:
-        """Encode the target."""
-        return Target(self.goal.read(df), self.n_classes)
+        """Encode the target; no row of `df` may lack it."""
+        values = self.goal.read(df)
+        return Target(values if self.n_classes is None else values.astype(np.int64), self.n_classes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -130,15 +140,16 @@ def choose_target(
 ) -> str | int | None:
     """Return the column to predict: the one given, or one drawn from those that vary.
 
-    None where trees would have nothing to learn: the target has a single value, or no other column varies. Columns of
-    many categories are not drawn: boosting builds a tree for each of them in every round.
+    None where trees would have nothing to learn: the target has a single value, or no other column varies. Keys and
+    free text are neither predicted nor predicted from. Columns of many categories are not drawn: boosting
+    builds a tree for each of them in every round.
     """
     distinct = {name: int(df[name].nunique()) for name in schema.names}
-    varying = [name for name in schema.names if distinct[name] >= 2]
+    varying = [c.name for c in schema.columns if distinct[c.name] >= 2 and c.kind in (*MEASURED, *LABELLED)]
     if len(varying) < 2:
         return None
     if target is not None:
         name = schema.column(target).name
         return name if name in varying else None
-    drawable = [n for n in varying if schema.column(n).kind != CATEGORICAL or distinct[n] <= FEW_CLASSES]
+    drawable = [n for n in varying if schema.column(n).kind not in LABELLED or distinct[n] <= FEW_CLASSES]
     return drawable[int(rng.integers(len(drawable)))] if drawable else None

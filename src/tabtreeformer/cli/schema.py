@@ -1,0 +1,67 @@
+"""`ttf schema`: what the columns of a table are, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ..schema import Schema
+
+
+def schema(
+    table: Annotated[Path, typer.Argument(help="The table: a .csv, .csv.gz or .parquet file.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to fit with.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Column that users of the rows will predict.")] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    r"""Show the kind of each column and why, and the relations that hold in every row.
+
+    Kinds: numeric, categorical, boolean, datetime, timedelta, identifier, text, constant. In the file, change a "kind",
+    give a text column a "placeholder", drop or add "constraints", then fit with it.
+
+    \b
+    Examples:
+      ttf schema data.csv -o schema.json
+      ttf fit data.csv --schema schema.json
+    """
+    import dataclasses
+
+    from ..constraints import find_constraints
+    from ..files import check_writable
+    from ..tables import read_table
+    from .columns import describe
+
+    if output is not None:
+        check_writable(output)
+    df = read_table(table)
+    found = describe(df, target, categorical)
+    found = dataclasses.replace(found, constraints=find_constraints(df, found))
+    if output is not None:
+        found.save(output)
+    if not quiet:
+        _show(found)
+        if output is not None:
+            typer.echo(f"wrote {output}; edit it, then fit with: ttf fit {table} --schema {output}")
+
+
+def _show(found: Schema) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table("column", "kind", "dtype", "why", box=None, header_style="bold")
+    for column in found.columns:
+        table.add_row(*(Text(str(cell)) for cell in (column.name, column.kind, column.dtype, column.why)))
+    console.print(table)
+    for text in found.constraints or ():
+        console.print(Text(f"holds in every row: {text}"))

@@ -1,0 +1,42 @@
+"""What each column is: its name, its kind and its exact dtype; inferred with a reason, checked on the way in, restored
+on the way out.
+"""
+
+from .column import Column, Scalar
+from .kinds import (
+    BOOLEAN,
+    CATEGORICAL,
+    CONSTANT,
+    DATETIME,
+    FEW_CLASSES,
+    IDENTIFIER,
+    KINDS,
+    LABELLED,
+    MEASURED,
+    NUMERIC,
+    TEXT,
+    TIMEDELTA,
+)
+from .labels import MAX_CATEGORIES, Labels
+from .table import Schema, check_table
+
+__all__ = [
+    "BOOLEAN",
+    "CATEGORICAL",
+    "CONSTANT",
+    "DATETIME",
+    "FEW_CLASSES",
+    "IDENTIFIER",
+    "KINDS",
+    "LABELLED",
+    "MAX_CATEGORIES",
+    "MEASURED",
+    "NUMERIC",
+    "TEXT",
+    "TIMEDELTA",
+    "Column",
+    "Labels",
+    "Scalar",
+    "Schema",
+    "check_table",
+]

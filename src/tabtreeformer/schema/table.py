@@ -1,0 +1,178 @@
+"""The columns of a table, in order: inferred, edited, kept in a file, checked and restored."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import SchemaError
+from ..files import replacing
+from .column import NUMBER, Column, as_numbers
+from .infer import describe
+from .kinds import CONSTANT, LABELLED, MEASURED
+
+FILE_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    columns: tuple[Column, ...]
+    constraints: tuple[str, ...] | None = None
+    """Relations between columns that new rows keep, as `end >= start`; None: those that are found when fitting."""
+
+    @classmethod
+    def infer(cls, df: pd.DataFrame, target: str | int | None = None) -> Schema:
+        """Describe a table; each column says in `why` how it came to its kind.
+
+        A target of whole numbers with few values is taken for a class label. Other kinds: `with_kind`.
+        """
+        check_table(df)
+        return cls(tuple(describe(df[name], name, target=name == target) for name in df.columns))
+
+    @property
+    def names(self) -> tuple[str | int, ...]:
+        """Column names, in order."""
+        return tuple(c.name for c in self.columns)
+
+    def column(self, name: str | int) -> Column:
+        """Look one column up."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"there is no column {name!r}; the table has {_listed(self.names)}")
+
+    def with_kind(self, name: str | int, kind: str) -> Schema:
+        """Return a copy in which `name` is of that kind."""
+        changed = self.column(name).with_kind(kind)
+        return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+
+    def with_placeholder(self, name: str | int, placeholder: str) -> Schema:
+        """Return a copy in which rare values of the text column `name` are written so; `{n}` is a running number."""
+        changed = replace(self.column(name), placeholder=placeholder)
+        return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+
+    def validate(self, df: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of `df` that the schema names, or say what cannot be used."""
+        check_table(df)
+        absent = [name for name in self.names if name not in df.columns]
+        if absent:
+            raise SchemaError(f"the table lacks {_listed(absent)}; it has {_listed(tuple(df.columns))}")
+        df = df[list(self.names)]
+        for column in self.columns:
+            series = df[column.name]
+            if column.sort == NUMBER and column.form is None:
+                _refuse_infinite(series, column.name)
+            if series.isna().all() and column.kind != CONSTANT:
+                raise SchemaError(
+                    f"column {column.name!r} has no value at all, and is {column.kind} in the schema; "
+                    f"make it constant: schema.with_kind({column.name!r}, 'constant')"
+                )
+        return df
+
+    def restore(
+        self,
+        values: Mapping[str | int, NDArray[Any]],
+        missing: Mapping[str | int, NDArray[np.bool_]] | None = None,
+    ) -> pd.DataFrame:
+        """Build the table from decoded values: same columns, same order, same dtypes."""
+        # Joined by position, then named: a dict of series would choke on names such as 0 and "0" no less than concat.
+        gaps = missing or {}
+        frame = pd.concat([c.write(values[c.name], gaps.get(c.name)) for c in self.columns], axis=1)
+        frame.columns = pd.Index(list(self.names))
+        return frame
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain data."""
+        return [c.to_json() for c in self.columns]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Schema:
+        """Inverse of `to_json`."""
+        return cls(tuple(Column.from_json(c) for c in data))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file for people to read and edit."""
+        content: dict[str, Any] = {"format": FILE_FORMAT, "columns": self.to_json()}
+        if self.constraints is not None:
+            content["constraints"] = list(self.constraints)
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read what `save` wrote and a person may have edited; what cannot be used is named."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise SchemaError(f"there is no file {os.fspath(path)}") from error
+        except (OSError, ValueError) as error:
+            raise SchemaError(f"{os.fspath(path)} cannot be read as JSON: {error}") from error
+        columns = content.get("columns") if isinstance(content, dict) else None
+        if not isinstance(columns, list) or not all(isinstance(c, dict) and "name" in c for c in columns):
+            raise SchemaError(f"{os.fspath(path)} is not a schema: it lists no columns; write one with ttf schema")
+        if content.get("format", FILE_FORMAT) > FILE_FORMAT:
+            raise SchemaError(f"{os.fspath(path)} was written by a newer version of tabtreeformer; update it")
+        try:
+            schema = cls.from_json(columns)
+        except (TypeError, ValueError) as error:
+            raise SchemaError(f"{os.fspath(path)}: {error}") from error
+        constraints = content.get("constraints")
+        return replace(schema, constraints=None if constraints is None else tuple(constraints))
+
+    def matched(self, df: pd.DataFrame) -> Schema:
+        """The schema for a table whose dtypes have changed since, as those of a CSV do: kinds and forms stay.
+
+        A schema file lists kinds; the dtypes to come back are those of the table at hand.
+        """
+        self.validate(df)
+        own = {c.name: c for c in Schema.infer(df[list(self.names)]).columns}
+        columns = []
+        for column in self.columns:
+            if column.dtype != own[column.name].dtype or column.categories != own[column.name].categories:
+                fresh = own[column.name]
+                keeps_form = column.form is not None and column.kind in (*MEASURED, *LABELLED)
+                fresh = replace(fresh, form=column.form) if keeps_form else fresh
+                column = replace(fresh.with_kind(column.kind), placeholder=column.placeholder, why=column.why)
+            columns.append(column)
+        return replace(self, columns=tuple(columns))
+
+
+def check_table(df: Any) -> None:
+    """Refuse what is not a table of at least two rows with distinct, plain column names."""
+    if not isinstance(df, pd.DataFrame):
+        raise SchemaError(f"a pandas DataFrame is needed, got {type(df).__name__}")
+    if isinstance(df.columns, pd.MultiIndex):
+        raise SchemaError("the columns have several levels; flatten them to one name a column first")
+    odd = [name for name in df.columns if not isinstance(name, str | int | np.integer)]
+    if odd:
+        raise SchemaError(f"column name {odd[0]!r} is neither text nor a whole number; rename it")
+    twice = df.columns[df.columns.duplicated()].unique().tolist()
+    if twice:
+        raise SchemaError(f"column name {twice[0]!r} stands more than once; rename the columns")
+    if df.shape[1] == 0:
+        raise SchemaError("the table has no columns")
+    if len(df) < 2:
+        raise SchemaError(f"the table has {len(df)} row{'s' * (len(df) != 1)}; at least 2 are needed")
+
+
+def _refuse_infinite(series: pd.Series, name: str | int) -> None:
+    values = as_numbers(series.dropna()).astype(np.float64)
+    if not np.isfinite(values).all():
+        bad = int(np.argmax(~np.isfinite(values)))
+        row = int(np.flatnonzero(series.notna().to_numpy())[bad])
+        raise SchemaError(f"column {name!r} holds {values[bad]} in row {row}; replace infinities or drop the rows")
+
+
+def _listed(names: Sequence[str | int], most: int = 20) -> str:
+    text = ", ".join(repr(n) for n in names[:most])
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")
