@@ -132,6 +132,7 @@ def test_rows_with_missing_values_are_learned_or_dropped(run, mixed, tmp_path):
     code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", *SETTINGS)
     assert code == 0
     assert "left out 30 of 60 rows with missing values" in err
+    assert "index" not in err
 
 
 def write(path, text):
@@ -292,8 +293,11 @@ def test_evaluate_refuses_what_it_cannot_do(run, judged, tmp_path):
 
 
 def test_a_holdout_is_set_aside_and_never_learned(run, table, tmp_path, mixed):
-    code, out, _ = run("fit", table, "--target", "income", "-o", "m.tabtree", "--holdout", 0.25, "--seed", 1, *SETTINGS)
+    code, out, err = run(
+        "fit", table, "--target", "income", "-o", "m.tabtree", "--holdout", 0.25, "--seed", 1, *SETTINGS
+    )
     assert code == 0
+    assert "index" not in err
     train, aside = (pd.read_csv(tmp_path / f"m.{part}.csv") for part in ("train", "holdout"))
     assert (len(train), len(aside)) == (45, 15)
     both = pd.concat([train, aside]).sort_values(list(train.columns)).reset_index(drop=True)

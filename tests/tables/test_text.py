@@ -270,7 +270,7 @@ FIELDS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_no_field_is_harmed_on_its_way(tmp_path, data, width, length):
     """Every field comes back as the same text, the same number, or missing where it was empty or marked so."""

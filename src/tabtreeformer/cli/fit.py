@@ -113,7 +113,7 @@ def fit(
         sections.setdefault("tree", {})["model"] = tree
     df = read_table(table, **options)
     if drop_missing:
-        kept = df.dropna()
+        kept = df.dropna(ignore_index=True)
         if not quiet and len(kept) < len(df):
             typer.echo(f"left out {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
         df = kept
@@ -156,7 +156,7 @@ def _set_aside(
     order = np.random.default_rng(seed).permutation(len(df))
     stem = output.with_suffix("") if output.suffix == ".tabtree" else output
     paths = stem.with_name(f"{stem.name}.train{ending}"), stem.with_name(f"{stem.name}.holdout{ending}")
-    parts = df.iloc[np.sort(order[n_aside:])], df.iloc[np.sort(order[:n_aside])]
+    parts = [df.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[n_aside:], order[:n_aside])]
     for part, path in zip(parts, paths, strict=True):
         write_table(part, path)
     return parts[0], paths
