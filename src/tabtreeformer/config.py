@@ -161,6 +161,8 @@ class TrainConfig:
     """Decoupled weight decay."""
     clip: float = 1.0
     """Largest gradient norm."""
+    target_weight: float = 1.0
+    """With softmax `allowed`: how much the column that the trees predict counts in the loss, where others count 1."""
     average: float = 0.0
     """Validate and keep a moving average of the weights, of which each step keeps this share; 0: no average."""
     shared_passes: int = 20

@@ -136,7 +136,17 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
         left = budget - (time.perf_counter() - started)
         with threads_for(config.model.width):
-            trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress, left)
+            trained = train_networks(
+                layout,
+                tokens,
+                config.model,
+                config.train,
+                train_seed,
+                device,
+                progress,
+                left,
+                None if tree_target is None else schema.names.index(tree_target),
+            )
         self.fitted_ = Fitted(
             config=config,
             schema=schema,

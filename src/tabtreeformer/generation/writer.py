@@ -1,0 +1,184 @@
+"""Rows from two networks: any rows, rows that meet conditions, and the missing part of given rows.
+
+Given columns come first in the order of a row, so that the rest is drawn from what the networks have learned about rows
+like it. Leaf prompts must agree with what is given:
+
+- Where all features of the trees are given, the leaves are those of the row.
+- Elsewhere the first draw has a blank prompt, which the networks know from training. A drawn row has leaves of its own;
+  they become the prompt of a second draw of what is not given, and so on for `sampling.rounds` rounds.
+
+Whatever the prompt, it is masked as in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from ..config import Config
+from ..errors import ConditionError
+from ..model import Network
+from ..threads import both
+from ..tokens import TableCodec, TokenLayout
+from ..tokens.allowed import Allowed, fit_in
+from ..trees import FeatureEncoder, LeafModel
+from .prompts import MASKED, PromptBank
+from .sampler import Plan, Sampler
+
+Ids = NDArray[np.int32]
+Name = str | int
+CANDIDATES = 8
+"""Starts that are weighed for each row where several columns are limited but not settled."""
+
+
+@dataclass
+class RowWriter:
+    """All that drawing rows needs, and the seeds of one call."""
+
+    config: Config
+    codec: TableCodec
+    layout: TokenLayout
+    networks: Sequence[Network]
+    banks: Sequence[PromptBank]
+    encoder: FeatureEncoder | None
+    leaf_model: Callable[[], LeafModel]
+    seed: np.random.SeedSequence
+    advance: Callable[[int], None]
+    samplers: list[Sampler] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.samplers = [Sampler(network, self.config.sampling) for network in self.networks]
+        self.rng = np.random.default_rng(self.seed.spawn(1)[0])
+        seeds = self.seed.spawn(len(self.networks))
+        self.generators = [
+            torch.Generator(next(network.parameters()).device).manual_seed(
+                int(seed.generate_state(1, np.uint64)[0] >> 1)
+            )
+            for network, seed in zip(self.networks, seeds, strict=True)
+        ]
+
+    def any_rows(self, n: int) -> Ids:
+        """Draw n rows after prompts of the bank, half from each network, in random order."""
+        shares = (n // 2, n - n // 2)
+        prompts = [bank.draw(rows, self.rng) for bank, rows in zip(self.banks, shares, strict=True)]
+        parts: list[Ids] = [np.empty(0, np.int32)] * 2
+
+        def draw(j: int) -> None:
+            parts[j] = self.samplers[j].draw(prompts[j], self.generators[j], self.advance)
+
+        self._both(draw)
+        return np.concatenate(parts)[self.rng.permutation(n)]
+
+    def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
+        """Draw n rows under conditions, by place of the column."""
+        slots = self._slots_of(allowed, settled_first=True)
+        masks = {}
+        for column, conditions in allowed.items():
+            for slot, mask in zip(self._slots_of([column]), conditions.masks, strict=True):
+                if mask is not None:
+                    masks[slot] = mask
+        plan = Plan(self._order(slots), 0, masks)
+        loose = sum(not conditions.settled for conditions in allowed.values())
+        rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
+        halves = (slice(0, n // 2), slice(n // 2, n))
+
+        def draw(j: int) -> None:
+            size = len(rows[halves[j]])
+            if loose > 1:
+                rows[halves[j]] = self._weighed(j, size, plan, len(slots))
+            else:
+                rows[halves[j]] = self.samplers[j].draw(self._blank(size), self.generators[j], _nothing, plan)
+
+        self._both(draw)
+        given = Plan(plan.order, len(slots), masks)
+        return self._agree(rows, given, halves)[self.rng.permutation(n)]
+
+    def completed(self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None) -> Ids:
+        """Draw what is not given of rows whose `columns` hold `ids`; `leaves` are those of the rows, where known."""
+        slots = self._slots_of(columns)
+        plan = Plan(self._order(slots), len(slots))
+        rows = ids.copy()
+        halves = (slice(0, len(ids) // 2), slice(len(ids) // 2, len(ids)))
+        prompts = self._blank(len(ids)) if leaves is None else self._mask(leaves)
+
+        def draw(j: int) -> None:
+            part = halves[j]
+            rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, ids[part])
+
+        self._both(draw)
+        if leaves is not None:
+            self.advance(len(ids))
+            return rows
+        return self._agree(rows, plan, halves)
+
+    def _agree(self, rows: Ids, plan: Plan, halves: Sequence[slice]) -> Ids:
+        """Draw what is not given again, after the leaves of the rows themselves."""
+        for _ in range(self.config.sampling.rounds if self.encoder is not None else 0):
+            prompts = self._mask(self.leaves(self.codec.decode(rows, self.rng)))
+
+            def draw(j: int, prompts: Ids = prompts, rows: Ids = rows) -> None:
+                part = halves[j]
+                rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, rows[part])
+
+            self._both(draw)
+        self.advance(len(rows))
+        return rows
+
+    def _weighed(self, j: int, n: int, plan: Plan, n_limited: int) -> Ids:
+        """Draw the limited slots of more rows than are needed, and keep n by how likely their limits were.
+
+        Slot by slot, a limit is kept by leaving out ids; that alone would not let a later limit speak on an earlier
+        slot. The product of the shares that the limits left does.
+        """
+        sampler, generator = self.samplers[j], self.generators[j]
+        many = n * CANDIDATES
+        starts, weights = sampler.draw_start(self._blank(many), generator, plan, n_limited)
+        chances = np.exp(weights - weights.max())
+        points = (np.arange(n) + self.rng.random()) / n
+        kept = np.searchsorted(np.cumsum(chances / chances.sum()), points).clip(max=many - 1)
+        given = Plan(plan.order, n_limited, plan.allowed)
+        return sampler.draw(self._blank(n), generator, _nothing, given, starts[kept])
+
+    def leaves(self, frame: pd.DataFrame) -> NDArray[np.int64]:
+        """Leaves of rows (n, T)."""
+        assert self.encoder is not None
+        return self.leaf_model().leaves(self.encoder.features(frame))
+
+    def fit_in(self, frame_ids: Ids, allowed: Mapping[int, Allowed]) -> pd.DataFrame:
+        """Decode rows, with the values of limited columns inside their limits."""
+        return self.codec.decode(frame_ids, self.rng, within=allowed)
+
+    def _blank(self, n: int) -> Ids:
+        return np.full((n, self.layout.n_trees), MASKED, dtype=np.int32)
+
+    def _mask(self, leaves: NDArray[np.int64]) -> Ids:
+        shares = self.rng.uniform(*self.config.train.leaf_mask, size=(len(leaves), 1))
+        return np.where(self.rng.random(leaves.shape) < shares, MASKED, leaves).astype(np.int32)
+
+    def _slots_of(self, columns: Any, *, settled_first: bool = False) -> list[int]:
+        """Value slots of columns, in table order, those with nothing left to choose before the others."""
+        chosen = set(columns)
+        slots = [i for i, slot in enumerate(self.layout.value_slots) if slot.column in chosen]
+        if settled_first:
+            slots.sort(key=lambda i: not columns[self.layout.value_slots[i].column].settled)
+        return slots
+
+    def _order(self, first: Sequence[int]) -> tuple[int, ...]:
+        return (*first, *(i for i in range(self.layout.n_values) if i not in set(first)))
+
+    def _both(self, draw: Callable[[int], None]) -> None:
+        def give_up() -> None:
+            for sampler in self.samplers:
+                sampler.interrupted = True
+
+        both(draw, give_up)
+
+
+def _nothing(rows: int) -> None:
+    """Rounds are not rows."""
