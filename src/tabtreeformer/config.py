@@ -161,8 +161,6 @@ class TrainConfig:
     """Decoupled weight decay."""
     clip: float = 1.0
     """Largest gradient norm."""
-    target_weight: float = 1.0
-    """With softmax `allowed`: how much the column that the trees predict counts in the loss, where others count 1."""
     average: float = 0.0
     """Validate and keep a moving average of the weights, of which each step keeps this share; 0: no average."""
     shared_passes: int = 20
@@ -179,6 +177,8 @@ class TrainConfig:
     """Train both networks at once in two threads; by default where the CPU has cores and there is no dropout."""
     leaf_mask: tuple[float, float] = (0.5, 0.75)
     """Range of the share of leaf tokens that is masked, drawn a row."""
+    blank_prompts: float = 0.0
+    """Share of the rows whose leaves are all masked, so that the networks can also do without."""
     value_mask: tuple[float, float] = (0.25, 0.5)
     """Range of the share of value tokens that is masked, drawn a row."""
     validate_every: int = 100
@@ -209,6 +209,8 @@ class TrainConfig:
             raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
         if not 0 <= self.average < 1:
             raise ConfigError(f"train.average must be in [0, 1), got {self.average!r}")
+        if not 0 <= self.blank_prompts <= 1:
+            raise ConfigError(f"train.blank_prompts must be in [0, 1], got {self.blank_prompts!r}")
         if not 0 < self.validation_share <= 0.5:
             raise ConfigError(f"train.validation_share must be in (0, 0.5], got {self.validation_share!r}")
         for name in ("leaf_mask", "value_mask"):
@@ -229,6 +231,8 @@ class SampleConfig:
     """Temperature of bin and quantile tokens."""
     leaf_prompts: bool = True
     """Prompt with the leaves of real rows, masked as in training; otherwise every leaf is masked."""
+    rounds: int = 2
+    """Under conditions: how often what is not given is drawn again, after the leaves of the row itself."""
     batch_size: int = 512
     """Rows drawn at once; memory follows this, not the number of rows asked for."""
     cache: bool = True
@@ -239,6 +243,7 @@ class SampleConfig:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"sampling.{name} must be above 0, got {getattr(self, name)!r}")
         _at_least("sampling.batch_size", self.batch_size, 1)
+        _at_least("sampling.rounds", self.rounds, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

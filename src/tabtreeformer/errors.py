@@ -3,6 +3,7 @@
     TabTreeFormerError
     ├── ConfigError         a setting that cannot be (also a ValueError)
     ├── SchemaError         a table that cannot be used, or does not match the fitted one (also a ValueError)
+    ├── ConditionError      a condition that no row can meet (also a ValueError)
     ├── NotFittedError      sample or save before fit (also a ValueError and an AttributeError, as in scikit-learn)
     ├── ArchiveError        a model file that is damaged, foreign or newer than this version
     ├── OutputError         a file that cannot be written
@@ -27,6 +28,10 @@ class ConfigError(TabTreeFormerError, ValueError):
 
 class SchemaError(TabTreeFormerError, ValueError):
     """A table that cannot be used, or one that does not match the fitted one."""
+
+
+class ConditionError(TabTreeFormerError, ValueError):
+    """A condition that no row can meet."""
 
 
 class NotFittedError(TabTreeFormerError, ValueError, AttributeError):

@@ -42,26 +42,36 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     }
     return Config(
         tree=TreeConfig(tune=False, params=trees.get(tree_model, {})),
-        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=8),
+        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=1),
         model=ModelConfig(
             softmax="allowed",
             pool=10,
+            order="any",
             basis=12,
+            own_rows=50,
             smoothing=0.7,
             width=48 if small else 64,
             feed_forward=192 if small else 256,
             heads=4,
             layers=2 if small else 3,
+            dropout=0.0,
+            activation="relu",
         ),
         train=TrainConfig(
-            steps=3000 if small else 1500,
+            steps=3000 if small else 2000,
             batch_size=batch_size,
             learning_rate=1e-3 if small else 2e-3,
+            average=0.98,
             shared_passes=10,
+            blank_prompts=0.1,
+            prompts="validated",
+            validation_rows=4096,
             validate_every=max(20, passes * half_pass),
             patience=8 if small else 4,
         ),
-        sampling=SampleConfig(temperature_category=1.0, temperature_numeric=1.0, batch_size=2048),
+        sampling=SampleConfig(
+            temperature_category=1.1 if small else 1.0, temperature_numeric=1.1 if small else 1.0, batch_size=2048
+        ),
     )
 
 

@@ -136,17 +136,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
         left = budget - (time.perf_counter() - started)
         with threads_for(config.model.width):
-            trained = train_networks(
-                layout,
-                tokens,
-                config.model,
-                config.train,
-                train_seed,
-                device,
-                progress,
-                left,
-                None if tree_target is None else schema.names.index(tree_target),
-            )
+            trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress, left)
         self.fitted_ = Fitted(
             config=config,
             schema=schema,
@@ -314,6 +304,7 @@ def _mask_prompts(
 ) -> tuple[PromptBank, PromptBank]:
     """Keep the leaves of the rows that prompt each network, masked."""
     rng = np.random.default_rng(seed)
+    config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
     banks = []
     for own, others in trained.parts:
         rows = own if config.prompts == "trained" else others

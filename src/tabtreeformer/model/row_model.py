@@ -61,9 +61,6 @@ class RowModel(nn.Module):
         """Hidden states (B, d) before value slot `slot` → logits of the ids that it may hold (B, S)."""
         return self.logits(hidden, self.layout.allowed(self.layout.n_trees + slot))
 
-    def weigh(self, column: int, weight: float) -> None:
-        """The paper's loss weighs every position alike."""
-
     def start_from(self, rows: Tensor) -> None:
         """Nothing here starts from the data."""
 

@@ -34,7 +34,6 @@ class SlotModel(nn.Module):
     rows: Tensor
     offsets: Tensor
     sizes: Tensor
-    weights: Tensor
 
     def __init__(self, layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -58,17 +57,9 @@ class SlotModel(nn.Module):
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
-        self.register_buffer("weights", torch.ones(layout.n_values), persistent=False)
-        """How much each slot counts in the loss; 1 on average."""
         self.heads = nn.ModuleList(_Head(layout, slots, config.smoothing) for slots in _buckets(layout))
         self.smooth_values = _Smooth(layout, config, 1, generator) if config.basis else None
         self.smooth_head = _Smooth(layout, config, 0, generator) if config.basis else None
-
-    def weigh(self, column: int, weight: float) -> None:
-        """Let the slots of a column count so much in the loss, where others count 1."""
-        mine = torch.tensor([slot.column == column for slot in self.layout.value_slots])
-        weights = torch.where(mine, weight, 1.0)
-        self.weights.copy_(weights / weights.mean())
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
@@ -172,7 +163,7 @@ class SlotModel(nn.Module):
             hidden = hidden.gather(1, order.argsort(1)[..., None].expand_as(hidden))
         local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
         table = self._head_table()
-        losses = [(head(hidden, local, table, self.bias) * self.weights[head.slots]).sum() for head in self.heads]
+        losses = [head(hidden, local, table, self.bias).sum() for head in self.heads]
         return torch.stack(losses).sum() / local.numel()
 
     def new_cache(self, rows: int) -> Any:

@@ -121,6 +121,11 @@ class Column:
         """What times and durations count."""
         return time_unit(self._dtype) if self.form is None else "us"
 
+    @property
+    def zone(self) -> Any:
+        """The time zone whose clock times are read on; None where there is none."""
+        return time_zone(self._dtype) if self.form is None and self.sort == TIME else None
+
     def with_kind(self, kind: str) -> Column:
         """Return the column as another kind, or say why that cannot be."""
         form = self.form if {TIME: DATETIME, NUMBER: NUMERIC}.get(self.sort) == kind or kind == CONSTANT else None

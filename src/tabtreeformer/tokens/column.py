@@ -170,8 +170,8 @@ class ColumnCodec:
         return (replace(first, size=first.size + 1, atoms=atoms), *rest)
 
     @cached_property
-    def _marks(self) -> dict[int, int]:
-        """Slot of the column → its id of a missing value; the last of them decides when decoding."""
+    def marks(self) -> dict[int, int]:
+        """Slot of the column → its id of a missing value, where there may be any; the last decides when decoding."""
         slots = self._inner_slots
         if not slots:
             return {0: 1}
@@ -191,7 +191,7 @@ class ColumnCodec:
         inner = self.inner.encode(self.column.read(series[~gaps]))
         ids[np.flatnonzero(~gaps), : inner.shape[1]] = inner
         if gaps.any() and self.width:
-            for slot, mark in self._marks.items():
+            for slot, mark in self.marks.items():
                 ids[gaps, slot] = mark
         return ids
 
@@ -203,7 +203,7 @@ class ColumnCodec:
         if isinstance(self.inner, ConstantCodec):
             gaps[:] = self.inner.value is None
         elif self.missing:
-            slot, mark = list(self._marks.items())[-1]
+            slot, mark = list(self.marks.items())[-1]
             gaps = ids[:, slot] == mark
             # What stands in the slots of a missing value is nothing to decode: 0 always is.
             ids = np.where(gaps[:, None], 0, ids)

@@ -10,7 +10,7 @@ Shapes: `N` values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,20 @@ class TimeCodec:
         days = self._within(_join(date, self.calendar))
         counts: NDArray[np.int64] = np.clip(days * self.day + clock * self.step, self.low, self.high)
         return counts
+
+    def reaching(self, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_] | None:
+        """Ids of the first slot from which a time inside one of the spans can be reached; None where it says nothing."""
+        if not _varies(self.parts[0]):
+            return None
+        part = self.parts[0]
+        reached = np.zeros(len(part.lows), dtype=bool)
+        for low, high in spans:
+            days = np.array([int(low) // self.day, int(high) // self.day])
+            first, last = _split(days, self.calendar)[0]
+            reached |= (part.highs >= first) & (part.lows <= last)
+        if not part.bin_starts:
+            return reached
+        return np.array([reached[start:stop].any() for start, stop in part.ranges])
 
     def _within(self, days: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move a day of the first or last week that lies outside the range by whole weeks: Mondays stay Mondays."""

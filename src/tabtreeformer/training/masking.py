@@ -21,6 +21,8 @@ def draw_masks(n_rows: int, layout: TokenLayout, config: TrainConfig, rng: np.ra
     hidden = np.zeros((n_rows, layout.length), dtype=bool)
     first_value = 1 + layout.n_trees
     hidden[:, 1:first_value] = _draw_part(n_rows, layout.n_trees, config.leaf_mask, rng)
+    if config.blank_prompts:
+        hidden[rng.random(n_rows) < config.blank_prompts, 1:first_value] = True
     hidden[:, first_value:-1] = _draw_part(n_rows, layout.n_values, config.value_mask, rng)
     for groups in layout.numeric_groups:
         # NOTE[PAPER]: the paper swaps a column's two masks when the bin is visible and the quantile hidden, the reverse

@@ -73,16 +73,13 @@ def train_networks(
     device: torch.device,
     progress: Progress,
     seconds: float = math.inf,
-    target: int | None = None,
 ) -> Trained:
-    """Train both networks on unmasked token rows (N, L), within so many seconds; `target` may count for more."""
+    """Train both networks on unmasked token rows (N, L), within so many seconds."""
     allowance = Allowance(seconds)
     start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
     rows = torch.from_numpy(tokens).to(device)
     model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
     model.start_from(rows)
-    if target is not None:
-        model.weigh(target, config.target_weight)
     shared = shared_steps(len(rows), config)
     side_by_side = _may_run_side_by_side(model, config, device)
 
