@@ -6,6 +6,7 @@ others is not listed again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -32,20 +33,32 @@ REPEATS = 3
 """Rows that each value of a function's source has on average."""
 MOST_VALUES = 1000
 """Values of a function's source at most."""
+MOST_ROWS = 20_000
+"""Rows that are searched."""
 PROBES = 200
 """Rows that candidates are tried on first."""
 
 
 def find_constraints(df: pd.DataFrame, schema: Schema | None = None) -> tuple[str, ...]:
-    """Relations that hold in every row of a table, in their readable form."""
+    """Relations that hold in every row of a table, in their readable form.
+
+    Large tables are searched in some of their rows; what is found there is then checked in all of them.
+    """
     schema = schema or Schema.infer(df)
-    return find(Plain.read(schema.validate(df), schema), schema)
-
-
-def find(plain: Plain, schema: Schema) -> tuple[str, ...]:
-    """Relations that hold in every row, and can all be kept at once."""
-    if not schema.columns or len(next(iter(plain.values.values()))) < ENOUGH_ROWS:
+    frame = schema.validate(df)
+    names = [c.name for c in schema.columns if c.kind in (*MEASURED, *LABELLED)]
+    if len(frame) < ENOUGH_ROWS or len(names) < 2:
         return ()
+    searched = replace(schema, columns=tuple(schema.column(name) for name in names))
+    some = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MOST_ROWS)).astype(np.int64))
+    rules = _found(Plain.read(frame.iloc[some], searched), searched)
+    if len(some) < len(frame):
+        rules = [r for r in rules if not r.broken(Plain.read(frame, schema, {r.writes, *r.reads})).any()]
+    return tuple(rule.text for rule in rules)
+
+
+def _found(plain: Plain, schema: Schema) -> list[Rule]:
+    """Relations that hold in every row, and can all be kept at once."""
     totals = _totals(plain, schema)
     lookups = _lookups(plain, schema, {rule.writes for rule in totals})
     orders = _orders(plain, schema, totals)
@@ -53,7 +66,7 @@ def find(plain: Plain, schema: Schema) -> tuple[str, ...]:
     for rule in (*totals, *lookups, *orders):
         if not in_order([*rules, rule])[1]:
             rules.append(rule)
-    return tuple(rule.text for rule in rules)
+    return rules
 
 
 # ---- one column never below another
