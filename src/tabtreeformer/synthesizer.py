@@ -129,8 +129,6 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
         tree_seconds = time.perf_counter() - started
 
-        if not isinstance(df.index, pd.RangeIndex):
-            progress.note("the index is ignored; df.reset_index() makes it a column")
         for note in codec.notes:
             progress.note(note)
         layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)

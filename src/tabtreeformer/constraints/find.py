@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..schema import LABELLED, MEASURED, NUMERIC, Column, Schema
+from ..tables.frames import take_in
 from .parse import comparable
 from .plain import Name, Plain
 from .rules import AtLeast, Lookup, Product, Rule, Sum, tolerance
@@ -39,11 +41,12 @@ PROBES = 200
 """Rows that candidates are tried on first."""
 
 
-def find_constraints(df: pd.DataFrame, schema: Schema | None = None) -> tuple[str, ...]:
-    """Relations that hold in every row of a table, in their readable form.
+def find_constraints(df: Any, schema: Schema | None = None) -> tuple[str, ...]:
+    """Relations that hold in every row of a table, of pandas, polars or pyarrow, in their readable form.
 
     Large tables are searched in some of their rows; what is found there is then checked in all of them.
     """
+    df, _ = take_in(df)
     schema = schema or Schema.infer(df)
     frame = schema.validate(df)
     names = [c.name for c in schema.columns if c.kind in (*MEASURED, *LABELLED)]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import SchemaError
 from ..files import replacing
+from ..tables.frames import take_in
 from .column import NUMBER, Column, as_numbers
 from .dtypes import dtype_name
 from .infer import describe
@@ -32,11 +33,12 @@ class Schema:
     """Relations between columns that new rows keep, as `end >= start`; None: those that are found when fitting."""
 
     @classmethod
-    def infer(cls, df: pd.DataFrame, target: str | int | None = None) -> Schema:
-        """Describe a table; each column says in `why` how it came to its kind.
+    def infer(cls, df: Any, target: str | int | None = None) -> Schema:
+        """Describe a table, of pandas, polars or pyarrow; each column says in `why` how it came to its kind.
 
         A target of whole numbers with few values is taken for a class label. Other kinds: `with_kind`.
         """
+        df, _ = take_in(df)
         check_table(df)
         return cls(tuple(describe(df[name], name, target=name == target) for name in df.columns))
 
