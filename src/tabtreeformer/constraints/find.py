@@ -236,8 +236,11 @@ def _is_function(source: NDArray[np.int64], target: NDArray[np.int64]) -> bool:
     if (target != first[source]).any():
         return False
     shares = np.bincount(target) / len(target)
-    # Each further row of a source value would have agreed with the first by chance with this probability.
-    return bool(-np.log(np.square(shares).sum()) * (len(source) - n_source) >= EVIDENCE)
+    # By chance a further row of a source value agrees with the first as often as the target has its value at all.
+    # Rows of the commonest value prove nothing: where there are hardly any others, most sources have no other.
+    further = np.bincount(source, minlength=n_source) - 1
+    nats = np.where(first == shares.argmax(), 0.0, -further * np.log(shares[first]))
+    return bool(nats.sum() >= EVIDENCE)
 
 
 def _probe_rows(n_rows: int) -> NDArray[np.int64]:
