@@ -1,5 +1,6 @@
 # make demo   fit a small table, sample from it, show real and new rows side by side
 # make test   lint, types, layers and all tests
+# make test-long   hundreds of random tables of all kinds
 # Both set up .venv first; nothing else is needed but Python 3.10 or newer.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread a process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-pandas2 sdmetrics lint format clean
+.PHONY: demo test test-long test-pandas2 sdmetrics lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -19,10 +20,15 @@ test: $(VENV)/.dev $(VENV)/.sdmetrics lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory test-pandas2
 
+# Four hundred random tables of all kinds instead of a few dozen.
+test-long: $(VENV)/.dev
+	$(ONE_THREAD) TABLES=400 $(BIN)/python -m pytest -n 2 tests/test_any_table.py
+
 # The oldest pandas that is supported, put in front of the installed one (the constraints pin a newer one).
 test-pandas2: $(VENV)/.pandas2
 	$(ONE_THREAD) PYTHONPATH=$(VENV)/pandas2 $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider tests/test_pandas.py \
-		tests/test_schema.py tests/tables tests/tokens tests/test_synthesizer.py tests/test_auto.py tests/cli tests/report \
+		tests/test_schema.py tests/schema tests/constraints tests/test_any_table.py tests/tables tests/tokens \
+		tests/test_synthesizer.py tests/test_auto.py tests/cli tests/report \
 		tests/evaluation/test_encoding.py tests/evaluation/test_evaluate.py
 
 lint: $(VENV)/.dev

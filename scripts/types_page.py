@@ -1,4 +1,4 @@
-"""Writes docs/types.md: every dtype in and out. A test runs it too, so that the page cannot drift from the code.
+"""Writes the table of docs/types.md: every dtype in and out. A test runs it too: the page cannot drift from the code.
 
 python scripts/types_page.py
 """
@@ -22,51 +22,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "types.md"
 N = 60
 """Rows of each example."""
 
-INTRODUCTION = """\
-# Every type, in and out
-
-A column comes back in the dtype that it had: same name, same place, same dtype, same marker of missing values, under pandas 2.2
-and 3. The index is ignored. This page is written by `scripts/types_page.py`, which encodes and decodes one column of each
-dtype; a test runs it too.
-
-## Kinds
-
-| kind | what it is | how it is learned | how it is written |
-|---|---|---|---|
-| numeric | numbers, also `$1,200.50` and `12.5%` | a bin and a quantile; values that repeat are kept exactly | inside the range seen, to the column's decimals |
-| categorical | values from a list | one id each | one of the list |
-| boolean | true or false | one id each | true or false |
-| datetime | dates and times, also as text or as 20240131 | a day, or a week and a weekday, or a month; then the time of day | to the resolution seen; business days stay business days, midnight stays midnight |
-| timedelta | durations | a number of the widest step that fits all | multiples of that step |
-| identifier | keys: no value repeats | not at all | anew: running numbers go on after the last, UUIDs and codes keep their form; never one that was learned from |
-| text | names, addresses, free text | values that at least 5 rows have are categories, all others are one id | frequent values as they are; others by their pattern or as a placeholder, never as they were |
-| constant | one value, or none at all | not at all | as it was |
-
-Missing values have an id of their own in every kind, so that where they are, how often, and together with what is learned
-like any other value.
-
-## How a kind is chosen
-
-`ttf schema data.csv` prints the kind of each column and why. In short: a dtype of dates, durations, truth values or categories
-says it all. Numbers are numeric, however few values they have, but for postal codes (by name: categorical), days such as
-20240131 (datetime), and keys (whole numbers that never repeat in at least 20 rows, and are named as a key or run up row by
-row). Text that is dates or amounts in one form is datetime or numeric. Other text is categorical if its values repeat (3 rows
-a value on average, or at most 20 values); a key if no value repeats and all look like codes; else text. The target is never
-a key, and whole numbers with at most 20 values are its classes.
-
-Another kind: `Schema.infer(df).with_kind("zip", "categorical")`, or edit the file that `ttf schema data.csv -o schema.json`
-writes and fit with `ttf fit data.csv --schema schema.json`. Another text for rare values: `schema.with_placeholder("name",
-"(name {n})")`, or `"placeholder"` in the file.
-
-## Relations between columns
-
-Relations that hold in every row, and cannot be chance, are found, said and kept: `end >= start`, `total = net + tax`,
-`total = price * quantity`, `country from city`. `TabTreeFormer(constraints=["end >= start"])` keeps those listed,
-`constraints=None` none; `tabtreeformer.constraints.find_constraints(df)` and `ttf schema` list what would be kept. A relation
-that does not hold in the table is an error when fitting. No row is rejected for them: values are moved when rows are decoded.
-
-## Every dtype
-"""
+MARK = "## Every dtype\n"
+"""What stands before it is written by hand."""
 
 
 def examples() -> dict[str, pd.Series]:
@@ -157,14 +114,15 @@ def round_trip(series: pd.Series) -> tuple[Schema, pd.Series]:
 
 
 def page() -> str:
-    """The whole page."""
+    """The whole page: the text as it is, the table anew."""
+    text = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     lines = ["| column | kind | in | out |", "|---|---|---|---|"]
     for name, series in examples().items():
         schema, out = round_trip(series)
         assert out.dtype == series.dtype, (name, out.dtype)
         cells = [" ".join(f"`{value!r}`" for value in column.tolist()[:2]) for column in (series, out)]
         lines.append(f"| {name} | {schema.columns[0].kind} | {cells[0]} | {cells[1]} |".replace("\n", " "))
-    return INTRODUCTION + "\n" + "\n".join(lines) + "\n"
+    return f"{text}{MARK}\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if ignored := index_note(df):
             progress.note(ignored)
 
-        schema = schema or Schema.infer(df, self.target)
+        schema = Schema.infer(df, self.target) if schema is None else schema.matched(df)
         frame = schema.validate(df)
         if self.target is not None:
             schema.column(self.target)  # says which columns there are when this is none of them

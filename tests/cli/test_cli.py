@@ -315,3 +315,68 @@ def test_a_holdout_must_leave_rows_on_both_sides(run, table, tmp_path, share):
     assert code == 2
     assert "--holdout must be a share between 0 and 1 that leaves rows on both sides" in err
     assert not list(tmp_path.glob("m.*"))
+
+
+def orders(n=120):
+    """A table as people have them: keys, names, dates, money, gaps, and an end after its start."""
+    rng = np.random.default_rng(0)
+    start = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 200, n), unit="D")
+    return pd.DataFrame(
+        {
+            "id": [f"A-{i:04d}" for i in range(n)],
+            "name": [f"{a} {b}" for a, b in zip(rng.choice(list("ABCDEFG"), n), rng.permutation(n), strict=True)],
+            "start": start.strftime("%Y-%m-%d"),
+            "end": (start + pd.to_timedelta(rng.integers(0, 9, n), unit="D")).strftime("%Y-%m-%d"),
+            "price": [f"${v:.2f}" for v in rng.lognormal(3, 1, n)],
+            "score": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n).round(2)),
+            "kind": rng.choice(["x", "y"], n),
+        }
+    )
+
+
+def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
+    pytest.importorskip("jinja2", reason="needs the report extra")
+    df = orders()
+    df.to_csv(tmp_path / "orders.csv", index=False)
+    code, out, _ = run("schema", "orders.csv", "-o", "schema.json")
+    assert code == 0
+    for words in (
+        "identifier",
+        "no value repeats",
+        "dates written as text, %Y-%m-%d",
+        "holds in every row: end >= start",
+    ):
+        assert words in out
+    content = json.loads((tmp_path / "schema.json").read_text())
+    content["columns"][1]["placeholder"] = "(withheld)"
+    (tmp_path / "schema.json").write_text(json.dumps(content))
+    fit = ("fit", "orders.csv", "-o", "m.tabtree", "--schema", "schema.json", "--target", "kind", "--holdout", "0.3")
+    code, _, err = run(*fit, *SETTINGS)
+    assert code == 0
+    assert "'id': a key, written anew for each row, as A-" in err
+    assert "every row keeps: end >= start" in err
+    assert run("sample", "m.tabtree", "-n", "80", "-o", "new.csv", "--seed", "1")[0] == 0
+    new = pd.read_csv(tmp_path / "new.csv")
+    assert (new["end"] >= new["start"]).all()
+    assert set(new["name"]) == {"(withheld)"}
+    assert new["price"].str.fullmatch(r"\$[0-9.,]+").all()
+    judged = (
+        "evaluate",
+        "m.train.csv",
+        "new.csv",
+        "--holdout",
+        "m.holdout.csv",
+        "--target",
+        "kind",
+        "--html",
+        "r.html",
+    )
+    code, _, err = run(*judged, "--schema", "schema.json")
+    assert code == 0, err
+    assert "column 'id' is left out: a key has no distribution" in err
+    page = (tmp_path / "r.html").read_text()
+    assert "Column “name” is left out: free text is not compared" in page
+    assert "2024-" in page
+    assert "missing: " in page
+    code, out, _ = run("inspect", "m.tabtree")
+    assert "every row keeps: end >= start" in out

@@ -82,6 +82,14 @@ def test_independent_columns_have_no_relations(seed):
     assert find_constraints(df.assign(far=df["far"].sample(frac=1, random_state=seed).to_numpy())) == ()
 
 
+def test_a_value_that_few_rows_have_proves_no_function():
+    r = rng()
+    df = pd.DataFrame({f"p{i}": np.where(r.random(1500) < 0.001, 1, 0) for i in range(8)}).assign(
+        k=r.integers(0, 400, 1500)
+    )
+    assert find_constraints(df) == ()
+
+
 def test_many_columns_take_seconds_not_minutes():
     r = rng()
     df = pd.DataFrame(r.normal(size=(400, 150)).round(3)).rename(columns=lambda i: f"s{i}")

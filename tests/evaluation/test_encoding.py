@@ -106,3 +106,36 @@ def test_the_table_that_lacks_a_column_is_named():
     train = pd.DataFrame({"a": [1, 2]})
     with pytest.raises(SchemaError, match="the training table lacks column 'b'; it has 'a'"):
         encode({"training": train}, Schema((Column("b", "numeric", "int64"),)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pd.to_datetime(["2024-01-02", None]),
+        ["2024-01-02", None],
+        pd.Series(["2024-01-02", None]).astype("datetime64[s]"),
+        pd.to_datetime(["2024-01-02 00:00", None]).tz_localize("UTC"),
+    ],
+    ids=["datetime", "text", "seconds", "zone"],
+)
+@pytest.mark.parametrize("train", [["2024-01-01", "2024-01-03"], pd.to_datetime(["2024-01-01", "2024-01-03"])])
+def test_a_date_is_the_same_whatever_its_type(train, other):
+    train = pd.DataFrame({"x": train})
+    tables = encode({"training": train, "synthetic": pd.DataFrame({"x": other})}, Schema.infer(train))
+    np.testing.assert_array_equal(tables["synthetic"].columns[0], [1704153600.0, np.nan])
+    assert tables["training"].features[0].unit == "time"
+
+
+@pytest.mark.parametrize("other", [["$1,250.00", None], [1250.0, None], ["$1,250.00", "$2.00"]])
+def test_money_is_a_number_whatever_its_type(other):
+    train = pd.DataFrame({"x": ["$1,000.00", "$2.50"]})
+    tables = encode({"training": train, "synthetic": pd.DataFrame({"x": other})}, Schema.infer(train))
+    assert tables["synthetic"].columns[0][0] == 1250.0
+
+
+def test_keys_and_text_are_left_out():
+    train = pd.DataFrame({"id": range(30), "x": [1.5, 2.5] * 15})
+    table = encode({"training": train}, Schema.infer(train))["training"]
+    assert [feature.name for feature in table.features] == ["x"]
+    with pytest.raises(SchemaError, match=r"no column can be compared: 'id' \(a key has no distribution\)"):
+        encode({"training": train[["id"]]}, Schema.infer(train[["id"]]))

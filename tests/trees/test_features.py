@@ -132,3 +132,26 @@ def test_a_column_of_many_categories_is_never_drawn():
     assert choose_target(schema, df, "name", np.random.default_rng(0)) == "name"
     names = df[["name"]].assign(other=[f"m{i}" for i in range(40)])
     assert choose_target(Schema.infer(names), names, None, np.random.default_rng(0)) is None
+
+
+def test_missing_categories_are_one_more_code_and_missing_numbers_are_not_a_number():
+    df = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", None, "y"], "y": [True, False, True]})
+    features = FeatureEncoder.learn(df, Schema.infer(df), "y").features(df)
+    np.testing.assert_array_equal(features.matrix, [[1.5, 0], [np.nan, 2], [3.0, 1]])
+
+
+def test_keys_text_and_constants_are_not_predicted_from_and_dates_are_numbers():
+    n = 40
+    df = pd.DataFrame(
+        {
+            "id": range(n),
+            "name": [f"{i} {chr(65 + i % 26)} of x" for i in range(n)],
+            "same": ["x"] * n,
+            "when": pd.date_range("2024-01-01", periods=n),
+            "y": [True, False] * (n // 2),
+        }
+    )
+    schema = Schema.infer(df)
+    assert FeatureEncoder.learn(df, schema, "y").features(df).matrix.shape == (n, 1)
+    assert {choose_target(schema, df, None, np.random.default_rng(seed)) for seed in range(20)} == {"when", "y"}
+    assert choose_target(schema, df, "name", np.random.default_rng(0)) is None

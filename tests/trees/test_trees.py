@@ -138,6 +138,19 @@ def test_the_largest_numbers_neither_warn_nor_fail(name, make):
 
 
 @pytest.mark.parametrize("name", WITH_TREES)
+def test_missing_numbers_are_split_by_and_have_leaves(name, make):
+    features, target = make("two classes")
+    matrix = features.matrix.copy()
+    matrix[:, 1] = np.where(target.values == 1, np.nan, matrix[:, 1])  # nothing but the gap tells the classes apart
+    gappy = Features(matrix[:, 1:], (1,))
+    model = fit_leaf_model(few(name), gappy, target, seed=0)
+    assert (model.predict(gappy) == target.values).mean() > 0.95
+    leaves = model.leaves(gappy)
+    assert (leaves < np.array(model.n_leaves)).all()
+    np.testing.assert_array_equal(load_leaf_model(name, model.to_text()).leaves(gappy), leaves)
+
+
+@pytest.mark.parametrize("name", WITH_TREES)
 def test_a_model_that_is_not_fitted_says_so(name, make):
     from tabtreeformer.trees import _model_class
 

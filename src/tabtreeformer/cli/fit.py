@@ -91,7 +91,6 @@ def fit(
     Examples:
       ttf fit data.csv --target income -o model.tabtree
       ttf fit data.csv --target income --preset L --seed 7
-      ttf fit data.csv --set train.steps=500 --set tree.trials=10 --drop-missing
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
     """

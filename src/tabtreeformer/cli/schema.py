@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .columns import describe
+from .options import (
+    SOURCES,
+    Decimal,
+    Encoding,
+    Format,
+    Missing,
+    Query,
+    Quote,
+    Sep,
+    Sheet,
+    TableName,
+    given,
+)  # fmt: skip
+
 if TYPE_CHECKING:
     from ..schema import Schema
 
 
 def schema(
-    table: Annotated[Path, typer.Argument(help="The table: a .csv, .csv.gz or .parquet file.", show_default=False)],
+    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to fit with.")
     ] = None,
@@ -21,6 +36,15 @@ def schema(
         list[str] | None,
         typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
     ] = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    form: Format = None,
+    query: Query = None,
+    table_name: TableName = None,
+    sheet: Sheet = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     r"""Show the kind of each column and why, and the relations that hold in every row.
@@ -38,11 +62,14 @@ def schema(
     from ..constraints import find_constraints
     from ..files import check_writable
     from ..tables import read_table
-    from .columns import describe
 
     if output is not None:
         check_writable(output)
-    df = read_table(table)
+    options = given(
+        sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form, query=query,
+        table=table_name, sheet=sheet,
+    )  # fmt: skip
+    df = read_table(table, **options)
     found = describe(df, target, categorical)
     found = dataclasses.replace(found, constraints=find_constraints(df, found))
     if output is not None:

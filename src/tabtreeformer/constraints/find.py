@@ -6,13 +6,16 @@ others is not listed again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..schema import LABELLED, MEASURED, NUMERIC, Column, Schema
+from ..tables.frames import take_in
 from .parse import comparable
 from .plain import Name, Plain
 from .rules import AtLeast, Lookup, Product, Rule, Sum, tolerance
@@ -32,20 +35,33 @@ REPEATS = 3
 """Rows that each value of a function's source has on average."""
 MOST_VALUES = 1000
 """Values of a function's source at most."""
+MOST_ROWS = 20_000
+"""Rows that are searched."""
 PROBES = 200
 """Rows that candidates are tried on first."""
 
 
-def find_constraints(df: pd.DataFrame, schema: Schema | None = None) -> tuple[str, ...]:
-    """Relations that hold in every row of a table, in their readable form."""
+def find_constraints(df: Any, schema: Schema | None = None) -> tuple[str, ...]:
+    """Relations that hold in every row of a table, of pandas, polars or pyarrow, in their readable form.
+
+    Large tables are searched in some of their rows; what is found there is then checked in all of them.
+    """
+    df, _ = take_in(df)
     schema = schema or Schema.infer(df)
-    return find(Plain.read(schema.validate(df), schema), schema)
-
-
-def find(plain: Plain, schema: Schema) -> tuple[str, ...]:
-    """Relations that hold in every row, and can all be kept at once."""
-    if not schema.columns or len(next(iter(plain.values.values()))) < ENOUGH_ROWS:
+    frame = schema.validate(df)
+    names = [c.name for c in schema.columns if c.kind in (*MEASURED, *LABELLED)]
+    if len(frame) < ENOUGH_ROWS or len(names) < 2:
         return ()
+    searched = replace(schema, columns=tuple(schema.column(name) for name in names))
+    some = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MOST_ROWS)).astype(np.int64))
+    rules = _found(Plain.read(frame.iloc[some], searched), searched)
+    if len(some) < len(frame):
+        rules = [r for r in rules if not r.broken(Plain.read(frame, schema, {r.writes, *r.reads})).any()]
+    return tuple(rule.text for rule in rules)
+
+
+def _found(plain: Plain, schema: Schema) -> list[Rule]:
+    """Relations that hold in every row, and can all be kept at once."""
     totals = _totals(plain, schema)
     lookups = _lookups(plain, schema, {rule.writes for rule in totals})
     orders = _orders(plain, schema, totals)
@@ -53,7 +69,7 @@ def find(plain: Plain, schema: Schema) -> tuple[str, ...]:
     for rule in (*totals, *lookups, *orders):
         if not in_order([*rules, rule])[1]:
             rules.append(rule)
-    return tuple(rule.text for rule in rules)
+    return rules
 
 
 # ---- one column never below another
@@ -220,8 +236,11 @@ def _is_function(source: NDArray[np.int64], target: NDArray[np.int64]) -> bool:
     if (target != first[source]).any():
         return False
     shares = np.bincount(target) / len(target)
-    # Each further row of a source value would have agreed with the first by chance with this probability.
-    return bool(-np.log(np.square(shares).sum()) * (len(source) - n_source) >= EVIDENCE)
+    # By chance a further row of a source value agrees with the first as often as the target has its value at all.
+    # Rows of the commonest value prove nothing: where there are hardly any others, most sources have no other.
+    further = np.bincount(source, minlength=n_source) - 1
+    nats = np.where(first == shares.argmax(), 0.0, -further * np.log(shares[first]))
+    return bool(nats.sum() >= EVIDENCE)
 
 
 def _probe_rows(n_rows: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,10 @@ class Plain:
     gaps: dict[Name, NDArray[np.bool_]]
 
     @classmethod
-    def read(cls, df: pd.DataFrame, schema: Schema) -> Plain:
-        """Read the columns of a table."""
+    def read(cls, df: pd.DataFrame, schema: Schema, names: Iterable[Name] | None = None) -> Plain:
+        """Read columns of a table, by default all of them."""
         values, gaps = {}, {}
-        for column in schema.columns:
+        for column in schema.columns if names is None else [schema.column(name) for name in names]:
             series = df[column.name]
             missing = series.isna().to_numpy()
             there = column.read(series[~missing]).to_numpy()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..errors import SchemaError
 from ..schema import Schema
@@ -22,9 +23,10 @@ class RuleSet:
     rules: tuple[Rule, ...] = ()
 
     @classmethod
-    def learn(cls, texts: Sequence[str], plain: Plain, schema: Schema) -> RuleSet:
+    def learn(cls, texts: Sequence[str], df: pd.DataFrame, schema: Schema) -> RuleSet:
         """Read the relations; one that does not hold in the table, or contradicts another, is an error."""
         rules = [parse(text, schema) for text in texts]
+        plain = Plain.read(df, schema, {name for rule in rules for name in (rule.writes, *rule.reads)})
         for rule in rules:
             broken = rule.broken(plain)
             if broken.any():

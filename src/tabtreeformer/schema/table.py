@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from ..errors import SchemaError
 from ..files import replacing
+from ..tables.frames import take_in
 from .column import NUMBER, Column, as_numbers
+from .dtypes import dtype_name
 from .infer import describe
-from .kinds import CONSTANT, LABELLED, MEASURED
+from .kinds import CONSTANT
 
 FILE_FORMAT = 1
 
@@ -31,11 +33,12 @@ class Schema:
     """Relations between columns that new rows keep, as `end >= start`; None: those that are found when fitting."""
 
     @classmethod
-    def infer(cls, df: pd.DataFrame, target: str | int | None = None) -> Schema:
-        """Describe a table; each column says in `why` how it came to its kind.
+    def infer(cls, df: Any, target: str | int | None = None) -> Schema:
+        """Describe a table, of pandas, polars or pyarrow; each column says in `why` how it came to its kind.
 
         A target of whole numbers with few values is taken for a class label. Other kinds: `with_kind`.
         """
+        df, _ = take_in(df)
         check_table(df)
         return cls(tuple(describe(df[name], name, target=name == target) for name in df.columns))
 
@@ -134,15 +137,15 @@ class Schema:
 
         A schema file lists kinds; the dtypes to come back are those of the table at hand.
         """
-        self.validate(df)
-        own = {c.name: c for c in Schema.infer(df[list(self.names)]).columns}
+        df = self.validate(df)
         columns = []
         for column in self.columns:
-            if column.dtype != own[column.name].dtype or column.categories != own[column.name].categories:
-                fresh = own[column.name]
-                keeps_form = column.form is not None and column.kind in (*MEASURED, *LABELLED)
-                fresh = replace(fresh, form=column.form) if keeps_form else fresh
-                column = replace(fresh.with_kind(column.kind), placeholder=column.placeholder, why=column.why)
+            series = df[column.name]
+            if column.dtype != dtype_name(series.dtype) or column.categories is not None:
+                fresh = describe(series, column.name)
+                fresh = replace(fresh, form=column.form) if column.form is not None else fresh
+                fresh = fresh if fresh.kind == column.kind else fresh.with_kind(column.kind)
+                column = replace(fresh, placeholder=column.placeholder, why=column.why)
             columns.append(column)
         return replace(self, columns=tuple(columns))
 

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import TokenConfig
-from ..constraints import Plain, RuleSet
-from ..constraints.find import find
+from ..constraints import Plain, RuleSet, find_constraints
 from ..constraints.plain import Bounds
 from ..schema import MEASURED, Schema
 from .column import ColumnCodec
@@ -45,9 +44,8 @@ class TableCodec:
         columns = tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns)
         if constraints is None or not len(constraints):
             return cls(schema, columns)
-        plain = Plain.read(df, schema)
-        texts = find(plain, schema) if constraints == "auto" else constraints
-        return cls(schema, columns, RuleSet.learn(texts, plain, schema))
+        texts = find_constraints(df, schema) if constraints == "auto" else constraints
+        return cls(schema, columns, RuleSet.learn(texts, df, schema))
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
