@@ -9,12 +9,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread a process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-pandas2 sdmetrics lint format clean
+.PHONY: demo test test-pandas2 sdmetrics anonymeter lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.sdmetrics lint
+test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
 	scripts/install-browser
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory test-pandas2
@@ -58,6 +58,15 @@ $(VENV)/.sdmetrics: Makefile | $(BIN)/python
 	rm -rf $(VENV)/sdmetrics
 	$(PYTHON) -m venv $(VENV)/sdmetrics
 	$(VENV)/sdmetrics/bin/python -m pip --disable-pip-version-check -q install sdmetrics==0.32.0
+	touch $@
+
+# Anonymeter, which our attacks are held against, caps numpy below 1.27: it lives in an environment of its own too.
+anonymeter: $(VENV)/.anonymeter
+
+$(VENV)/.anonymeter: Makefile | $(BIN)/python
+	rm -rf $(VENV)/anonymeter
+	$(PYTHON) -m venv $(VENV)/anonymeter
+	$(VENV)/anonymeter/bin/python -m pip --disable-pip-version-check -q install anonymeter==1.1.0
 	touch $@
 
 clean:
