@@ -20,7 +20,7 @@ from .risk import Risk, shared_confidence, worst
 from .score import Measurement
 
 TOLERANCE, OF_RANGE = 0.05, 0.01
-"""A number is guessed where the guess is off by at most this share of it; a date, by this share of the column's range."""
+"""A number is guessed where the guess is off by at most this share of it; a date, by this share of all dates' range."""
 MOST_SECRETS = 20
 """Columns that are attacked where none are named."""
 
