@@ -1,5 +1,5 @@
 # make demo   fit a small table, sample from it, show real and new rows side by side
-# make test   lint, types, layers and all tests
+# make test   lint, types, layers and all tests; make test-long for those that take minutes
 # Both set up .venv first; nothing else is needed but Python 3.10 or newer.
 
 PYTHON ?= python3
@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread a process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-pandas2 sdmetrics anonymeter lint format clean
+.PHONY: demo test test-long test-pandas2 sdmetrics anonymeter lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -18,6 +18,10 @@ test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
 	scripts/install-browser
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory test-pandas2
+
+# What takes minutes: thousands of damaged and hostile model files.
+test-long: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 # The oldest pandas that is supported, put in front of the installed one (the constraints pin a newer one).
 test-pandas2: $(VENV)/.pandas2
