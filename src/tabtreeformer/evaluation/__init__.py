@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .evaluate import METRICS, Evaluation, evaluate
 from .membership import MembershipAttack, membership_attack
+from .record import to_record
 from .score import Score
 from .utility import Summary, relative_error, summarise
 
@@ -20,4 +21,5 @@ __all__ = [
     "membership_attack",
     "relative_error",
     "summarise",
+    "to_record",
 ]
