@@ -215,7 +215,7 @@ def hostile(members, tmp_path, **changes):
         ({"tree": lambda t: t.update(n_leaves=[1] * 200_000)}, "trees"),
         ({"tree": lambda t: t.update(n_leaves=7)}, "do not fit together"),
         ({"tree": lambda t: t.update(n_leaves=[-5, 3, 3, 3])}, "has -5 ids"),
-        ({"schema": lambda s: s[0].update(dtype="U100000000")}, "which no table has"),
+        ({"schema": lambda s: s[2].update(dtype="U100000000")}, "which no table has"),
         ({"schema": lambda s: s[1].update(name="age")}, "share them"),
         ({"record": lambda r: r.pop("preset") and r}, "does not say which preset"),
     ],

@@ -68,14 +68,14 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
         prompts = safetensors.numpy.load(members["prompts.safetensors"])
         columns = [
             {"name": c["name"], "kind": c["kind"], "dtype": c["dtype"], "coded_as": next(iter(entry))}
-            for c, entry in zip(schema, codec, strict=True)
+            for c, entry in zip(schema, codec["columns"], strict=True)
         ]
         return {
             "name": name,
             "data": {"rows": record["rows"], "columns": columns, "target": record["target"]},
             "model": {
                 "preset": record["preset"],
-                "parameters": _parameters(members["weights_1.safetensors"]),
+                "weights": _weights(members["weights_1.safetensors"]),
                 "networks": 2,
                 "tree_model": "none" if tree["encoder"] is None else settings["tree"]["model"],
                 "trees": len(tree["n_leaves"]),
@@ -108,7 +108,7 @@ def _checked(record: Mapping[str, Any], part: str) -> dict[str, Any] | None:
     return figures
 
 
-def _parameters(weights: bytes) -> int:
+def _weights(weights: bytes) -> int:
     header = load_json(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
     return sum(math.prod(facts["shape"]) for name, facts in header.items() if name != "__metadata__")
 
@@ -159,7 +159,7 @@ def to_markdown(card: Mapping[str, Any]) -> str:
         "No value of the table stands on this card.",
         _table(("column", "kind", "dtype"), [(c["name"], c["kind"], c["dtype"]) for c in data["columns"]]),
         "## The model",
-        f"Preset {_plain(model['preset'])}: {model['networks']} networks of {model['parameters']:,} weights, {trees}.",
+        f"Preset {_plain(model['preset'])}: {model['networks']} networks of {model['weights']:,} weights, {trees}.",
         "Versions: " + ", ".join(f"{_plain(k)} {_plain(v)}" for k, v in card["versions"].items()) + ".",
         "## Quality",
         _figures(card["quality"], "quality"),

@@ -20,7 +20,9 @@ from .config import Config, ModelConfig
 from .errors import ArchiveError
 from .model.backbones import build_backbone
 from .schema import Schema
+from .schema.dtypes import dtype_of
 from .tokens import Kind, TableCodec, TokenLayout
+from .tokens.patterns import Pattern
 
 MEGABYTE = 2**20
 MEMBERS: Mapping[str, int] = {
@@ -38,6 +40,7 @@ MEMBERS: Mapping[str, int] = {
 
 MAX_COLUMNS, MAX_SLOTS, MAX_TREES, MAX_LAYERS = 10_000, 40_000, 100_000, 1_000
 MAX_PROMPTS = 10_000_000
+MAX_LETTERS = 10_000
 MAX_BATCH = 1_000_000
 MAX_CELLS = 2**30
 """Cells of a table of positions and ids; such tables are made of layout alone, not of weights."""
@@ -63,8 +66,6 @@ def check_config(config: Config) -> None:
 
 def check_schema(schema: Schema) -> None:
     """Refuse tables too wide, names that are none or stand twice, and dtypes whose single values are large."""
-    from pandas.api.types import pandas_dtype
-
     _at_most("columns", len(schema.columns), MAX_COLUMNS)
     names = schema.names
     if not names or len(set(names)) != len(names) or not all(type(name) in (str, int) for name in names):
@@ -73,7 +74,7 @@ def check_schema(schema: Schema) -> None:
         for dtype in (column.dtype, column.categories_dtype):
             if dtype is None or dtype == "category":
                 continue
-            numpy_dtype = pandas_dtype(dtype)
+            numpy_dtype = dtype_of(dtype)
             if isinstance(numpy_dtype, np.dtype) and (numpy_dtype.kind in "SUVc" or numpy_dtype.itemsize > 16):
                 raise ArchiveError(f"column {column.name!r} has dtype {dtype!r}, which no table has")
 
@@ -137,6 +138,12 @@ def _hf_parameters(config: ModelConfig, positions: int) -> int:
 
 def check_codec(codec: TableCodec, layout: TokenLayout) -> None:
     """Decode the first and the last id of every slot: what cannot be decoded now could not be later."""
+    for column in codec.columns:
+        writer = getattr(column.inner, "writer", None)
+        if isinstance(writer, Pattern):
+            lengths = [writer.width or 0, *(length for run in writer.runs for length in run.lengths)]
+            if not all(type(length) is int and 0 <= length <= MAX_LETTERS for length in lengths):
+                raise ArchiveError(f"column {column.column.name!r} is written with texts of absurd length")
     last = np.array([[slot.size - 1 for slot in layout.value_slots]], dtype=np.int64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

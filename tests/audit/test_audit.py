@@ -38,11 +38,11 @@ def table() -> pd.DataFrame:
     return df
 
 
-def fit(table, path, tree="lightgbm", preset="auto"):
+def fit(table, path, tree="lightgbm", preset="auto", target="y"):
     params = {} if tree in ("decision_tree", "none") else {"n_estimators": 6}
     model = TabTreeFormer(
         preset,
-        target="y",
+        target=target,
         tree={"model": tree, "tune": False, "params": params},
         tokens={"quantiles": 20, "bins": 4},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
@@ -81,12 +81,38 @@ def test_every_place_of_every_kind_of_model_has_an_origin(table, tmp_path, tree,
         assert found(result, "rare value", member="tree.json", column="town")
 
 
+def test_dates_gaps_keys_texts_and_relations_have_origins_too(tmp_path):
+    rng, n = np.random.default_rng(0), 120
+    start = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D")
+    city = rng.choice(["Ulm", "Bern", "Oslo"], n)
+    words = zip(rng.permutation(n), rng.permutation(n), strict=True)
+    df = pd.DataFrame(
+        {
+            "id": np.arange(1000, 1000 + n),
+            "code": [f"AB-{k:04d}" for k in rng.permutation(n)],
+            "start": start,
+            "end": start + pd.to_timedelta(rng.integers(1, 30, n), unit="D"),
+            "for": pd.to_timedelta(rng.integers(1, 90, n), unit="s"),
+            "note": [f"said {a} to {b} on the way" for a, b in words],
+            "pay": np.where(rng.random(n) < 0.1, np.nan, np.round(rng.normal(10, 2, n), 1)),
+            "city": city,
+            "country": pd.Series(city).map({"Ulm": "D", "Bern": "CH", "Oslo": "N"}),
+            "same": 1,
+        }
+    )
+    for preset in ("auto", "S"):
+        result = audit(fit(df, tmp_path / "m.tabtree", preset=preset, target="city"), df)
+        assert found(result, "unknown") == found(result, "hidden") == []
+        assert found(result, "rare value", column="start")  # the earliest day
+        assert not found(result, "rare text", column="note")
+
+
 def test_planted_values_are_found_where_they_are(path, table):
     result = audit(path, table)
     assert not result.passed
     (town,) = found(result, "rare value", member="codec.json", column="town")
-    assert (town.path, town.count, town.values) == ("[*].labels[*]", 1, (TOWN,))
-    (high,) = found(result, "rare value", member="codec.json", path="[*].atoms.high", column="pay")
+    assert (town.path, town.count, town.values) == ("columns[*].labels[*]", 1, (TOWN,))
+    (high,) = found(result, "rare value", member="codec.json", path="columns[*].atoms.high", column="pay")
     assert high.values == (PAY,)
     (infos,) = found(result, "rare value", member="tree.txt", path="feature_infos", column="age")
     assert AGE in infos.values
@@ -171,7 +197,7 @@ def test_another_table_is_refused(path, table):
 
 
 def test_values_half_way_between_two_rows_give_them_away():
-    rare = RareValues("pay", pd.Series([1.0, 4.5, 9.25, 9.5] + [20.0] * 9), 5)
+    rare = RareValues("pay", pd.Series([1.0, 4.5, 9.25, 9.5] + [20.0] * 9), True, 5)
     assert rare.is_midpoint((1 + 4.5) / 2)
     assert not rare.is_midpoint((9.25 + 9.5) / 2)  # as near as values of this column get
     assert not rare.is_midpoint(12.0)

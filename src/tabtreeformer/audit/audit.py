@@ -83,7 +83,7 @@ def audit(
     findings += open_prompts(fitted)
     if train is not None:
         frame = _chosen(train, fitted)
-        columns = {name: RareValues(name, frame[name], rare_floor) for name in fitted.schema.names}
+        columns = {c.name: RareValues.of(frame[c.name], c, rare_floor) for c in fitted.schema.columns}
         findings += gathered(_rare(leaves, known, fitted, columns))
         findings += gathered(_rare_elsewhere(members, columns))
         findings += thin_intervals(fitted, frame, rare_floor)
@@ -142,7 +142,7 @@ def _rare(
                 kind = _kind(leaf, columns[name], value)
                 if kind is not None:
                     yield Finding(kind, leaf.member, leaf.path, name, values=(value,))
-        elif is_distinctive(leaf.value):
+        elif is_distinctive(leaf.value) or leaf.path.startswith("rules[*].pairs"):
             for column in columns.values():
                 if column.holds(leaf.value):
                     yield Finding("rare value", leaf.member, leaf.path, column.name, values=(leaf.value,))

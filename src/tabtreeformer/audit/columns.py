@@ -17,7 +17,7 @@ def locator(fitted: Fitted, leaves: list[Leaf]) -> Callable[[Leaf], Located]:
     """Return what tells column and value of a leaf whose origin is a value."""
     names = fitted.schema.names
     encoder = fitted.tree_encoder
-    sources = () if encoder is None else tuple(source.name for source in encoder.sources)
+    sources = () if encoder is None else tuple(source.column.name for source in encoder.sources)
     of_trees = _TREES.get(fitted.config.tree.model, _no_column)(fitted.tree_text, sources, leaves)
 
     def locate(leaf: Leaf) -> Located:
@@ -25,7 +25,7 @@ def locator(fitted: Fitted, leaves: list[Leaf]) -> Callable[[Leaf], Located]:
             return [(names[leaf.places[0]], leaf.value)]
         if leaf.member == "tree.json":
             goal = leaf.path.startswith("encoder.goal")
-            return [(encoder.goal.name if goal and encoder is not None else sources[leaf.places[0]], leaf.value)]
+            return [(encoder.goal.column.name if goal and encoder is not None else sources[leaf.places[0]], leaf.value)]
         return of_trees(leaf)
 
     return locate

@@ -25,7 +25,7 @@ def thin_intervals(fitted: Fitted, frame: pd.DataFrame, floor: int) -> Iterator[
             thin = int(((counts > 0) & (counts < floor)).sum())
             if thin:
                 column = fitted.schema.names[slot.column]
-                yield Finding("support", "codec.json", f"[*] ids of a {slot.kind.name.lower()} slot", column, thin)
+                yield Finding("support", "codec.json", f"columns[*] {slot.kind.name.lower()} ids", column, thin)
 
 
 def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:

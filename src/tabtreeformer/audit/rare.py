@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..schema import Column
+
 DISTINCTIVE = 5
 """A number of so many significant digits is no coincidence, wherever it stands."""
 LONG_TEXT = 6
@@ -26,26 +28,27 @@ class RareValues:
 
     name: str | int
     values: pd.Series
+    """Those that are there, as the column reads them: numbers, counts of a unit of time, or labels."""
+    numeric: bool
     floor: int
 
-    @cached_property
-    def numeric(self) -> bool:
-        """Whether the column holds numbers."""
-        return bool(pd.api.types.is_numeric_dtype(self.values.dtype)) and not pd.api.types.is_bool_dtype(
-            self.values.dtype
-        )
+    @classmethod
+    def of(cls, series: pd.Series, column: Column, floor: int) -> RareValues:
+        """Read a column of the training table."""
+        values = column.read(series[series.notna()])
+        return cls(column.name, values, pd.api.types.is_numeric_dtype(values.dtype), floor)
 
     @cached_property
     def _numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Distinct numbers, ascending, and how many rows have each."""
-        there = self.values.dropna().to_numpy(dtype=np.float64)
+        there = self.values.to_numpy(dtype=np.float64)
         distinct, counts = np.unique(there, return_counts=True)
         return distinct, counts
 
     @cached_property
     def texts(self) -> frozenset[str]:
         """Rare values as text."""
-        counts = self.values.dropna().astype(object).map(str).value_counts()
+        counts = self.values.astype(object).map(str).value_counts()
         return frozenset(counts.index[counts < self.floor].tolist())
 
     @cached_property
@@ -89,7 +92,7 @@ class RareValues:
 
     def rows_beyond(self, low: float, high: float) -> tuple[int, int]:
         """Rows at or below the one end, and at or above the other."""
-        there = self.values.dropna().to_numpy(dtype=np.float64)
+        there = self.values.to_numpy(dtype=np.float64)
         return int((there <= low).sum()), int((there >= high).sum())
 
 

@@ -61,7 +61,7 @@ def _walk_json(member: str, content: Any, path: str = "", places: tuple[int, ...
     elif isinstance(content, list):
         for place, value in enumerate(content):
             # A pair of ids and edges is told apart by its place; all other lists hold one thing.
-            fixed = re.fullmatch(r"\[\*\]\.quantile\.splits\[\*\]\[\*\]", path) is not None
+            fixed = re.fullmatch(r"columns\[\*\]\.(ticks\.)?quantile\.splits\[\*\]\[\*\]", path) is not None
             yield from _walk_json(member, value, f"{path}[{place if fixed else '*'}]", (*places, place))
     elif content is not None:
         yield Leaf(member, path, places, content)

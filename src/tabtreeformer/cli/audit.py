@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import Decimal, Encoding, Format, Missing, Quote, Sep, given
+
 if TYPE_CHECKING:
     from ..audit import Audit
 
@@ -14,12 +16,18 @@ if TYPE_CHECKING:
 def audit(
     model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
     train: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="The table that it was fitted on; without it only origins are checked.", show_default=False),
     ] = None,
     rare_floor: Annotated[int, typer.Option(help="A value that fewer training rows have could name somebody.")] = 5,
     show: Annotated[bool, typer.Option("--show", help="Print the private values that were found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    form: Format = None,
 ) -> None:
     r"""Walk every number and text of a model file, say where it comes from, and look for values of real rows.
 
@@ -34,9 +42,11 @@ def audit(
     import json
 
     from ..audit import audit as walk
-    from .tables import read_table
+    from ..tables import read_table
 
-    result = walk(model, None if train is None else read_table(train), rare_floor=rare_floor)
+    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
+    table = None if train is None else read_table(train, **options)
+    result = walk(model, table, rare_floor=rare_floor)
     if as_json:
         typer.echo(json.dumps(result.to_json(show), indent=1, ensure_ascii=False))
     else:
