@@ -43,6 +43,10 @@ def saved(request, tmp_path_factory):
             "height": np.round(rng.normal(1.7, 0.1, n), 2),
             "town": rng.choice(["Köln", "Ulm", "Bern"], n),
             "size": pd.Categorical(rng.choice(["S", "L"], n), categories=["S", "M", "L"], ordered=True),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
+            "key": [f"AB-{k:04d}" for k in rng.permutation(n)],
+            "note": [f"met {k} on the way home" for k in rng.permutation(n)],
+            "pay": np.where(rng.random(n) < 0.2, np.nan, np.round(rng.normal(9, 2, n), 1)),
         }
     )
     path = tmp_path_factory.mktemp("saved") / "model.tabtree"
@@ -218,6 +222,7 @@ def hostile(members, tmp_path, **changes):
         ({"schema": lambda s: s[2].update(dtype="U100000000")}, "which no table has"),
         ({"schema": lambda s: s[1].update(name="age")}, "share them"),
         ({"record": lambda r: r.pop("preset") and r}, "does not say which preset"),
+        ({"codec": lambda c: c["columns"][5]["key"]["pattern"].update(width=10**9)}, "texts of absurd length"),
     ],
 )  # fmt: skip
 def test_absurd_sizes_and_settings_are_refused_before_they_cost_anything(saved, tmp_path, changes, message):
