@@ -29,6 +29,7 @@ def test_every_note_on_the_paper_is_a_line_of_the_deviations_and_the_reverse():
         "docs/design.md",
         "docs/deviations.md",
         "docs/evaluation.md",
+        "docs/privacy.md",
         "docs/auto.md",
         "docs/tables.md",
         "docs/types.md",

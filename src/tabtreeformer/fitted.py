@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,8 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
-from . import trees
-from .archive import dump_json
+from . import limits, trees
+from .archive import dump_json, load_json
 from .config import Config
 from .errors import ArchiveError, TabTreeFormerError
 from .generation import PromptBank
@@ -81,26 +80,29 @@ class Fitted:
         """Inverse of `to_members`; pieces that do not fit together are an error."""
         try:
             return cls._from_members(members, device)
-        except ArchiveError:
-            raise
         except TabTreeFormerError as error:
             raise ArchiveError(f"{path} cannot be used: {error}") from error
-        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, safetensors.SafetensorError) as error:
+        except _MISFITS as error:
             raise ArchiveError(f"{path} is damaged: its parts do not fit together ({error})") from error
 
     @classmethod
     def _from_members(cls, members: Mapping[str, bytes], device: torch.device) -> Fitted:
-        config = Config.from_json(json.loads(members["config.json"]))
-        schema = Schema.from_json(json.loads(members["schema.json"]))
-        codec = TableCodec.from_json(json.loads(members["codec.json"]), schema)
-        tree = json.loads(members["tree.json"])
-        layout = TokenLayout.build(tree["n_leaves"], codec.slots)
+        config = Config.from_json(load_json(members["config.json"]))
+        limits.check_config(config)
+        schema = Schema.from_json(load_json(members["schema.json"]))
+        limits.check_schema(schema)
+        codec = TableCodec.from_json(load_json(members["codec.json"]), schema)
+        tree = load_json(members["tree.json"])
+        layout = limits.build_layout(tree, codec)
+        weights = [members["weights_1.safetensors"], members["weights_2.safetensors"]]
+        limits.check_layout(layout, config.model, min(len(w) for w in weights))
+        limits.check_codec(codec, layout)
         prompts = safetensors.numpy.load(members["prompts.safetensors"])
-        models = []
-        for j in (1, 2):
-            model = build_network(layout, config.model)
-            model.load_state_dict(safetensors.torch.load(members[f"weights_{j}.safetensors"]))
-            models.append(model.to(device).eval())
+        record = load_json(members["record.json"])
+        limits.check_record(record)
+        for bank in ("network_1", "network_2"):
+            limits.check_prompts(prompts[bank], layout)
+        models = [_load_network(layout, config, data).to(device).eval() for data in weights]
         return cls(
             config=config,
             schema=schema,
@@ -111,5 +113,27 @@ class Fitted:
             tree_text=members["tree.txt"].decode(),
             models=(models[0], models[1]),
             prompts=(PromptBank(prompts["network_1"]), PromptBank(prompts["network_2"])),
-            record=json.loads(members["record.json"]),
+            record=record,
         )
+
+
+_MISFITS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    MemoryError,
+    RuntimeError,
+    safetensors.SafetensorError,
+)
+"""What pieces that do not fit together make Python, numpy and torch raise."""
+
+
+def _load_network(layout: TokenLayout, config: Config, data: bytes) -> Network:
+    weights = safetensors.torch.load(data)
+    limits.check_weights(weights)
+    model = build_network(layout, config.model)
+    model.load_state_dict(weights)
+    return model

@@ -23,6 +23,7 @@ from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, Tr
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
 from .generation import PromptBank, Sampler
+from .limits import MEMBERS
 from .presets import AUTO, configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
@@ -208,7 +209,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:
         """Read a model file; nothing in it is executed."""
-        fitted = Fitted.from_members(read_archive(path), os.fspath(path), choose_device(device))
+        fitted = Fitted.from_members(read_archive(path, MEMBERS), os.fspath(path), choose_device(device))
         record, config = fitted.record, fitted.config
         sections = {name: getattr(config, name) for name in SECTIONS}
         rules = list(fitted.codec.rules.texts)

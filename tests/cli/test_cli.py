@@ -258,6 +258,7 @@ def test_evaluate_prints_and_writes_scores_and_a_report(run, judged, tmp_path):
     scores = json.loads((tmp_path / "s.json").read_text())["scores"]
     assert set(scores) == {
         "utility", "shape", "trend", "detection", "dcr", "copies", "membership", "neighbour_ratio",
+        "singling_out", "linkability", "inference",
     }  # fmt: skip
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "new.csv against train.csv" in page

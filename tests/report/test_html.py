@@ -59,6 +59,7 @@ def test_names_and_values_from_data_are_shown_as_text(page, nasty):
 
 
 def test_everything_that_belongs_on_the_page_is_there(page):
+    assert "Attribute inference: two humps" in page
     for text in ("Useful?", "Faithful?", "Safe?", "random forest", "XGBoost", "two humps", "absolute difference"):
         assert text in page, text
     assert page.count("<polyline") == 4  # one column of densities and the distances

@@ -139,8 +139,9 @@ def test_gains_are_told_as_gains(evaluation):
 def test_few_held_out_rows_raise_no_false_alarm_and_many_do_raise_one(evaluation):
     def safe(auc, members, copied, n_test):
         scores = dict(evaluation.scores)
-        rows = {"members": members, "others": members}
-        scores["membership"] = replace(scores["membership"], value=auc, breakdown={"rows": rows})
+        facts = {"rows": {"members": members, "others": members}, "false_positives": 0.01}
+        facts |= {"true_positives": 0.01, "true_positives_interval": [0.0, 0.05]}
+        scores["membership"] = replace(scores["membership"], value=auc, breakdown=facts)
         scores["copies"] = replace(
             scores["copies"], value=copied / 1000, ceiling=0.0, breakdown={"copies": copied, "rows": 1000}
         )
@@ -151,3 +152,28 @@ def test_few_held_out_rows_raise_no_false_alarm_and_many_do_raise_one(evaluation
     assert safe(0.64, 3000, 0, 3000) == "poor"
     assert safe(0.5, 30, 20, 30) == "good"  # 30 rows without a copy do not rule out 2 %
     assert safe(0.5, 3000, 20, 3000) == "poor"
+
+
+def test_members_that_stand_out_are_a_leak_whatever_the_auc(evaluation):
+    score = evaluation.scores["membership"]
+    sure = {**score.breakdown, "true_positives": 0.09, "true_positives_interval": [0.07, 0.12]}
+    scores = {**evaluation.scores, "membership": replace(score, value=0.51, breakdown=sure)}
+    verdict = judge(replace(evaluation, scores=scores))[2]
+    assert (verdict.word, "9% of the training rows can be told" in verdict.sentence) == ("no", True)
+
+
+@pytest.mark.parametrize(("value", "low", "word"), [(0.3, 0.1, "no"), (0.3, 0.0, "no leak found")])
+def test_an_attack_is_a_leak_only_beyond_chance(evaluation, value, low, word):
+    score = evaluation.scores["linkability"]
+    facts = {**score.breakdown, "interval": [low, 0.5]}
+    scores = {**evaluation.scores, "linkability": replace(score, value=value, breakdown=facts)}
+    verdict = judge(replace(evaluation, scores=scores))[2]
+    assert verdict.word == word
+    assert "linkability" in verdict.sentence.lower()
+
+
+def test_every_attack_has_its_line(summary, tables):
+    lines = [(line["attack"], line["part"]) for line in summary.attacks]
+    assert lines[0] == ("singling_out", "univariate")
+    assert ("linkability", "") in lines
+    assert [part for attack, part in lines if attack == "inference"] == [str(name) for name in tables[0]]

@@ -9,6 +9,8 @@ import typer
 
 from .._version import __version__
 from ..errors import TabTreeFormerError
+from .audit import audit
+from .card import card
 from .evaluate import evaluate
 from .fit import fit
 from .inspect import inspect
@@ -31,6 +33,8 @@ app.command()(sample)
 app.command()(inspect)
 app.command()(schema)
 app.command()(evaluate)
+app.command()(audit)
+app.command()(card)
 
 
 def _show_version(wanted: bool) -> None:

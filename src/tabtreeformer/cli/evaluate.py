@@ -36,8 +36,12 @@ def evaluate(
         list[str] | None,
         typer.Option(
             help="Only this metric. Can be given more than once. One of utility, shape, trend, detection, "
-            "dcr, copies, membership, neighbour_ratio."
+            "dcr, copies, membership, neighbour_ratio, singling_out, linkability, inference."
         ),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(help="A column whose values nobody should be able to infer; all, unless some are named."),
     ] = None,
     tuned: Annotated[
         bool, typer.Option("--tuned", help="Tune the models of the utility metric as the paper does; takes minutes.")
@@ -87,6 +91,7 @@ def evaluate(
         target=target,
         schema=schema,
         metrics=metric,
+        sensitive=sensitive,
         utility="tuned" if tuned else "quick",
         random_state=seed,
         progress=Silent() if quiet else Console(),

@@ -6,7 +6,20 @@ scikit-learn, LightGBM and XGBoost are imported when a metric that needs them ru
 from __future__ import annotations
 
 from .evaluate import METRICS, Evaluation, evaluate
+from .membership import MembershipAttack, membership_attack
+from .record import to_record
 from .score import Score
 from .utility import Summary, relative_error, summarise
 
-__all__ = ["METRICS", "Evaluation", "Score", "Summary", "evaluate", "relative_error", "summarise"]
+__all__ = [
+    "METRICS",
+    "Evaluation",
+    "MembershipAttack",
+    "Score",
+    "Summary",
+    "evaluate",
+    "membership_attack",
+    "relative_error",
+    "summarise",
+    "to_record",
+]

@@ -16,6 +16,8 @@ UtilityMode = Literal["quick", "tuned"]
 # because time grows with them and a test of 20,000 against 20,000 leaves little open. Its own tables have fewer.
 MAX_QUERIES = 20_000
 """Rows whose nearest neighbours are looked for, unless asked otherwise."""
+MAX_ATTACKS = 2_000
+"""Rows, or sentences about rows, that each attack is tried on, unless asked otherwise."""
 
 _T = TypeVar("_T")
 
@@ -28,6 +30,9 @@ class Context:
     """Place of the column to predict."""
     utility: UtilityMode = "quick"
     max_queries: int = MAX_QUERIES
+    max_attacks: int = MAX_ATTACKS
+    sensitive: tuple[int, ...] = ()
+    """Places of the columns whose values an attacker would like to know; none named means all."""
     seed: int = 0
     progress: Progress = field(default_factory=Silent)
     label: str = "synthetic rows"

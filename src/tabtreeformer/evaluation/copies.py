@@ -1,4 +1,4 @@
-"""Rows that stand in two tables."""
+"""Rows that stand in two tables, or twice in one."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def found_in(queries: Table, reference: Table) -> NDArray[np.bool_]:
         else:
             same &= _bits(left) == _bits(right[rows])
     return same
+
+
+def distinct(table: Table) -> Table:
+    """Return the table with equal rows taken once, in their order; rows of equal hash count as equal."""
+    _, first = np.unique(_hashes(table), return_index=True)
+    return table if len(first) == table.n_rows else table.take(np.sort(first))
 
 
 def _hashes(table: Table) -> NDArray[np.uint64]:

@@ -62,8 +62,8 @@ class Table:
         """Where the codes stand."""
         return [place for place, feature in enumerate(self.features) if feature.categorical]
 
-    def take(self, rows: NDArray[Any]) -> Table:
-        """Return the rows asked for: positions, or a mask."""
+    def take(self, rows: NDArray[Any] | slice) -> Table:
+        """Return the rows asked for: positions, a mask, or a slice."""
         return Table(self.features, tuple(column[rows] for column in self.columns))
 
     def without(self, place: int) -> Table:

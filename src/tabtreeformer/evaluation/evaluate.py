@@ -17,13 +17,17 @@ from ..errors import ConfigError, SchemaError, import_extra
 from ..progress import Progress, Silent
 from ..schema import Schema
 from . import references
-from .context import MAX_QUERIES, Context, UtilityMode
+from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
 from .detection import detection
 from .encoding import encode, left_out
 from .fidelity import shape, trend
-from .privacy import copies, dcr, membership, neighbour_ratio
+from .inference import inference
+from .linkability import linkability
+from .membership import membership
+from .privacy import copies, dcr, neighbour_ratio
 from .references import Tables
 from .score import Goal, Measurement, Score, plain
+from .singling_out import singling_out
 from .utility import utility, why_not
 
 
@@ -52,6 +56,9 @@ METRICS: Mapping[str, Metric] = {
     "copies": Metric(measure=copies, goal="lower"),
     "membership": Metric(measure=membership, goal="half", ceiling=references.held_out_halves, needs_holdout=True),
     "neighbour_ratio": Metric(measure=neighbour_ratio, goal="higher"),
+    "singling_out": Metric(measure=singling_out, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
+    "linkability": Metric(measure=linkability, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
+    "inference": Metric(measure=inference, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
 }
 
 
@@ -96,7 +103,9 @@ def evaluate(
     schema: Schema | None = None,
     metrics: Sequence[str] | None = None,
     utility: UtilityMode = "quick",
+    sensitive: Sequence[str | int] | None = None,
     max_queries: int = MAX_QUERIES,
+    max_attacks: int = MAX_ATTACKS,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -104,9 +113,10 @@ def evaluate(
 
     `schema` says which columns count and of what kind they are; by default it is inferred from `train`. Without `test`
     no score has a ceiling, and what cannot do without is left out. All rows of `train` and `test` count as real; the
-    synthetic table may have any number of rows and come from any tool.
+    synthetic table may have any number of rows and come from any tool. `sensitive` names the columns that attribute
+    inference is tried on, by default all.
     """
-    names = _checked(metrics, utility, max_queries, random_state)
+    names = _checked(metrics, utility, max_queries, max_attacks, random_state)
     progress = progress or Silent()
     schema = schema or _inferred(train, target)
     tables = _encoded(train, test, synthetic, schema)
@@ -114,7 +124,16 @@ def evaluate(
     for column, why in unseen.items():
         progress.note(f"column {column!r} is left out: {why}")
     place = _place(tables, schema, target)
-    context = Context(target=place, utility=utility, max_queries=max_queries, seed=random_state, progress=progress)
+    secrets = [schema.column(name).name for name in ([sensitive] if isinstance(sensitive, str) else sensitive or ())]
+    context = Context(
+        target=place,
+        utility=utility,
+        max_queries=max_queries,
+        max_attacks=max_attacks,
+        sensitive=_places(tables, secrets, unseen),
+        seed=random_state,
+        progress=progress,
+    )
     obstacles = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
     for name, reason in obstacles.items():
         progress.note(f"{name} is left out: {reason}")
@@ -127,13 +146,22 @@ def evaluate(
             start = time.perf_counter()
             scores[name] = _score(name, tables, floor, context)
             seconds[name] = time.perf_counter() - start
-    settings = {"utility": utility, "max_queries": max_queries, "random_state": random_state, "metrics": names}
+    settings = {
+        "utility": utility,
+        "sensitive": secrets or "all",
+        "max_queries": max_queries,
+        "max_attacks": max_attacks,
+        "random_state": random_state,
+        "metrics": names,
+    }
     facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
     facts["columns_left_out"] = {str(column): why for column, why in unseen.items()}
     return Evaluation(scores, obstacles, facts)
 
 
-def _checked(metrics: Sequence[str] | None, utility: str, max_queries: int, random_state: int) -> list[str]:
+def _checked(
+    metrics: Sequence[str] | None, utility: str, max_queries: int, max_attacks: int, random_state: int
+) -> list[str]:
     """Return the metrics to compute, in the order of the table above."""
     names = list(METRICS) if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     unknown = [name for name in names if name not in METRICS]
@@ -143,7 +171,8 @@ def _checked(metrics: Sequence[str] | None, utility: str, max_queries: int, rand
         raise ConfigError(f"metrics is empty; name some of {', '.join(METRICS)}, or leave it out for all")
     if utility not in ("quick", "tuned"):
         raise ConfigError(f"utility must be 'quick' or 'tuned', got {utility!r}")
-    for name, value, least in (("max_queries", max_queries, 1), ("random_state", random_state, 0)):
+    limits = (("max_queries", max_queries, 1), ("max_attacks", max_attacks, 1), ("random_state", random_state, 0))
+    for name, value, least in limits:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
             raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return [name for name in METRICS if name in names]
@@ -171,6 +200,15 @@ def _place(tables: Tables, schema: Schema, target: str | int | None) -> int | No
     if name in left_out(schema):
         raise SchemaError(f"the target {name!r} is {schema.column(name).kind}; choose another, or give it another kind")
     return [feature.name for feature in tables.train.features].index(name)
+
+
+def _places(tables: Tables, names: Sequence[str | int], unseen: Mapping[str | int, str]) -> tuple[int, ...]:
+    """Where the sensitive columns stand among those that are compared."""
+    for name in names:
+        if name in unseen:
+            raise SchemaError(f"the sensitive column {name!r} is left out: {unseen[name]}; name another")
+    known = [feature.name for feature in tables.train.features]
+    return tuple(dict.fromkeys(known.index(name) for name in names))
 
 
 def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:

@@ -1,18 +1,16 @@
 """Are the synthetic rows new, or are training rows hidden among them?
 
-Four questions, of which no one alone is enough: are they nearer to the training rows than fresh real rows are (dcr)?
-Are some equal to training rows (copies)? Can one tell from the synthetic table who was in the training rows
-(membership)? Is the nearest training row suspiciously nearer than the second (neighbour_ratio)?
+Three questions, of which no one alone is enough: are they nearer to the training rows than fresh real rows are (dcr)?
+Are some equal to training rows (copies)? Is the nearest training row suspiciously nearer than the second
+(neighbour_ratio)? What an attacker could do with the rows is asked in rooms of its own: `membership`, `singling_out`,
+`linkability`, `inference`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .auc import auc
 from .context import Context
 from .copies import found_in
 from .encoding import Table
@@ -54,7 +52,7 @@ def dcr(tables: Tables, context: Context) -> Measurement:
             for i in closest
         ],
     }
-    return Measurement(p_value, breakdown, _capped(tables, context))
+    return Measurement(p_value, breakdown, tables.capped(context.max_queries))
 
 
 def neighbour_ratio(tables: Tables, context: Context) -> Measurement:
@@ -70,7 +68,7 @@ def neighbour_ratio(tables: Tables, context: Context) -> Measurement:
         "rows": len(ratios),
         "quantiles": _quantiles(ratios),
     }
-    return Measurement(float(np.median(ratios)), breakdown, _capped(tables, context))
+    return Measurement(float(np.median(ratios)), breakdown, tables.capped(context.max_queries))
 
 
 def copies(tables: Tables, context: Context) -> Measurement:
@@ -81,26 +79,6 @@ def copies(tables: Tables, context: Context) -> Measurement:
     equal = found_in(tables.synthetic, tables.train)
     breakdown = {"copies": int(equal.sum()), "rows": len(equal), "examples": np.flatnonzero(equal)[:CLOSEST].tolist()}
     return Measurement(float(equal.mean()), breakdown)
-
-
-def membership(tables: Tables, context: Context) -> Measurement:
-    """How well nearness to the synthetic table tells training rows from held-out rows (AUC); 0.5 is not at all.
-
-    The space is learned from the synthetic table, which is all that an attacker has. Learned from the training rows it
-    would stretch just where those lie, and put members farther away than others even if nothing had leaked.
-    """
-    rng = context.rng()
-    n_rows = min(tables.train.n_rows, tables.holdout.n_rows, context.max_queries)
-    space = Space(tables.synthetic)
-    members, others = (
-        space.nearest(table.sample(n_rows, rng), context.progress, f"{who} near {context.label}").distances[:, 0]
-        for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout))
-    )
-    breakdown = {
-        "rows": {"members": n_rows, "others": n_rows},
-        "median_distance": {"members": float(np.median(members)), "others": float(np.median(others))},
-    }
-    return Measurement(auc(-members, -others), breakdown, _capped(tables, context))
 
 
 # ---- distances to the training rows, which two metrics share
@@ -129,11 +107,3 @@ def _to_training(tables: Tables, table: Table, context: Context) -> tuple[NDArra
 def _quantiles(values: NDArray[np.float64]) -> list[float]:
     quantiles: list[float] = np.quantile(values, np.linspace(0, 1, POINTS)).tolist()
     return quantiles
-
-
-def _capped(tables: Tables, context: Context) -> str | None:
-    """Say where not all rows were looked at."""
-    tables_asked: list[Any] = [tables.test, tables.synthetic]
-    if min(table.n_rows for table in tables_asked if table is not None) <= context.max_queries:
-        return None
-    return f"measured on {context.max_queries:,} rows drawn from each table"

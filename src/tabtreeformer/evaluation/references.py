@@ -25,6 +25,12 @@ class Tables:
             raise ConfigError("this metric needs held-out rows; give a test table")
         return self.test
 
+    def capped(self, most: int) -> str | None:
+        """Say where not all rows were looked at."""
+        if min(table.n_rows for table in (self.test, self.synthetic) if table is not None) <= most:
+            return None
+        return f"measured on {most:,} rows drawn from each table"
+
 
 def independent_columns(tables: Tables, rng: np.random.Generator) -> Tables:
     """The floor: as many rows as the synthetic table, each value drawn from its own column of the training rows."""

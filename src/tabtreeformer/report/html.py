@@ -27,6 +27,18 @@ MEANING = {
         "Neighbour ratio",
         "Distance to the nearest over that to the second nearest training row, median; near 0 means copies.",
     ),
+    "singling_out": (
+        "Singling out",
+        "Risk that a sentence true of one synthetic row isolates a training row, beyond what happens to held-out rows.",
+    ),
+    "linkability": (
+        "Linkability",
+        "Risk that the synthetic rows join two halves of a training row, beyond what happens to held-out rows.",
+    ),
+    "inference": (
+        "Attribute inference",
+        "Risk that the synthetic rows give away a value of a training row, beyond what happens to held-out rows.",
+    ),
 }
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
 

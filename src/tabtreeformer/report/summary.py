@@ -36,6 +36,7 @@ class Summary:
     columns: list[dict[str, Any]]
     associations: dict[str, Any] | None
     distances: dict[str, Any] | None
+    attacks: list[dict[str, Any]]
     neighbours: list[dict[str, Any]]
     facts: dict[str, Any]
 
@@ -75,6 +76,7 @@ def summarise(
         ],
         associations=_associations(real, new),
         distances=_distances(scores["dcr"].breakdown) if "dcr" in scores else None,
+        attacks=_attacks(evaluation),
         neighbours=_neighbours(evaluation, train, synthetic, schema) if show_rows else [],
         facts=dict(evaluation.facts),
     )
@@ -241,6 +243,19 @@ def _distances(breakdown: dict[str, Any] | Any) -> dict[str, Any]:
     holdout, synthetic = np.array(breakdown["holdout"]), np.array(breakdown["synthetic"])
     curves = density(holdout, synthetic, both_ends=True)
     return {**curves, "medians": {"real": float(np.median(holdout)), "synthetic": float(np.median(synthetic))}}
+
+
+def _attacks(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One line an attack: singling out by one column and by several, linkability, inference column by column."""
+    lines = []
+    for name in ("singling_out", "linkability", "inference"):
+        facts = evaluation.scores[name].breakdown if name in evaluation.scores else {}
+        parts = {"": facts} if "risk" in facts and name == "linkability" else {}
+        parts |= facts.get("modes", {}) | {str(record["column"]): record for record in facts.get("columns", ())}
+        for part, record in parts.items():
+            keys = ("train", "control", "baseline", "risk", "interval")
+            lines.append({"attack": name, "part": part, **{key: record[key] for key in keys}})
+    return lines
 
 
 def _neighbours(

@@ -18,6 +18,11 @@ FAITHFUL = (0.65, 0.8)
 """Largest two-sample AUC that is good, and that is fair."""
 MEMBERSHIP = 0.6
 """Largest membership AUC that is safe, unless so few rows were held out that chance alone goes beyond it."""
+FOUND = 0.05
+"""Largest share of members that may be found at 1 % false positives, unless chance alone goes beyond it."""
+RISK = 0.05
+"""Largest risk of an attack that is safe, unless so few attacks were possible that chance alone goes beyond it."""
+ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 ALPHA = 0.05
 """More copies than among held-out rows count only where chance makes them with less than this probability."""
 
@@ -91,6 +96,15 @@ def _safe(evaluation: Evaluation) -> Verdict:
     (found if _copies_too_often(copies, evaluation) else passed).append(beside)
     told = f"membership can be guessed with an AUC of {membership.value:.2f}"
     (found if membership.value > _membership_limit(membership) else passed).append(told)
+    share, (sure, _) = (membership.breakdown[key] for key in ("true_positives", "true_positives_interval"))
+    if share > FOUND and sure > membership.breakdown["false_positives"]:
+        found.append(f"{share:.0%} of the training rows can be told at 1% false positives")
+    for name, label in ATTACKS.items():
+        if name in scores and _is_a_leak(scores[name]):
+            found.append(_attack_in_words(scores[name], label))
+        elif name in scores and scores[name].value == scores[name].value:
+            low, high = scores[name].breakdown["interval"]
+            passed.append(f"risk of {label} {scores[name].value:.2f} (between {low:.2f} and {high:.2f})")
     if found:
         text = "; ".join(found)
         return Verdict("Safe?", "poor", "no", text[0].upper() + text[1:] + ".")
@@ -117,11 +131,27 @@ def _membership_limit(membership: Score) -> float:
     return float(max(MEMBERSHIP, 0.5 + 2 * ((members + others + 1) / (12 * members * others)) ** 0.5))
 
 
+def _is_a_leak(attack: Score) -> bool:
+    """Whether the risk is large, and larger than none beyond chance."""
+    return attack.value > RISK and attack.breakdown["interval"][0] > 0
+
+
+def _attack_in_words(attack: Score, label: str) -> str:
+    facts = attack.breakdown
+    what = f" (column {facts['column']!r})" if "column" in facts else ""
+    return (
+        f"{label}{what} succeeds on {facts['train']:.1%} of the attacks on training rows and {facts['control']:.1%} of "
+        f"those on held-out rows, a risk of {attack.value:.2f}"
+    )
+
+
 def limits() -> list[str]:
     """How the words are chosen, for the reader."""
     return [
         f"Useful: yes up to {USEFUL[0]:.0%} loss of downstream score, partly up to {USEFUL[1]:.0%}.",
         f"Faithful: yes up to a two-sample AUC of {FAITHFUL[0]}, mostly up to {FAITHFUL[1]}.",
         f"Safe: no violation of the distance test (p ≥ 0.05), no more copies than among held-out rows beyond chance "
-        f"(Fisher's exact test, {ALPHA:.0%}), membership AUC up to {MEMBERSHIP} or two standard errors above one half.",
+        f"(Fisher's exact test, {ALPHA:.0%}), membership AUC up to {MEMBERSHIP} or two standard errors above one half, "
+        f"at most {FOUND:.0%} of the training rows told at 1% false positives, risks of the attacks up to {RISK} or "
+        f"with an interval that reaches 0.",
     ]

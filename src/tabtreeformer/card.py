@@ -1,0 +1,230 @@
+"""The model card: what a model file was made from, how, how good and how safe it was found to be, and what that proves.
+
+Built from the file alone. Figures come from its record, where fitting or the user has put them:
+
+    record["quality"]   rows, measures {name: value, goal, ceiling, floor, note}, left_out {name: reason}
+    record["privacy"]   the same, and: verdict ("pass", "fail"), reasons [text], judged_on (which rows),
+                        accepted_risk (text, where rows were written in spite of a failure),
+                        memorisation {name: number}, protected {name: number or text}, dp {epsilon, delta, …}
+
+`evaluation.record.to_record` makes both from an evaluation. No value of the table stands in a card.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from .archive import load_json, read_archive
+from .config import Config
+from .errors import ArchiveError
+from .limits import MEMBERS
+
+NAMES = {
+    "utility": "Utility loss",
+    "shape": "Shape",
+    "trend": "Trend",
+    "detection": "Detection (AUC)",
+    "dcr": "Distance test (p)",
+    "copies": "Copies",
+    "membership": "Membership (AUC)",
+    "neighbour_ratio": "Neighbour ratio",
+    "singling_out": "Singling-out risk",
+    "linkability": "Linkability risk",
+    "inference": "Attribute-inference risk",
+}
+GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
+LIMITS = (
+    "The figures hold for the rows and the attacks that they name. An attack that finds nothing does not prove that "
+    "there is nothing to find; a stronger attacker, or one who knows more, may succeed.",
+    "Privacy figures compare training rows with rows that the model never saw. They say nothing of facts that are true "
+    "of everybody of a kind, which a synthetic table tells on purpose.",
+    "They were measured on one sample of rows. Every further sample tells a little more.",
+    "Column names, kinds and dtypes, the number of rows and all settings stand in the file in the clear.",
+    "Whoever holds the file holds more than whoever holds its rows: `ttf audit` says what is in it.",
+)
+
+
+def model_card(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the card of a model file as plain data."""
+    return card_of(read_archive(path, MEMBERS), os.path.basename(path))
+
+
+def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    """Return the card of the members of a model file."""
+    try:
+        config, schema, codec, record, tree = (
+            load_json(members[f"{part}.json"]) for part in ("config", "schema", "codec", "record", "tree")
+        )
+        settings = Config.from_json(config).to_json()
+        if type(record["rows"]) is not int or not isinstance(record["versions"], dict):
+            raise ValueError("its record does not say how many rows it learned, or with which versions")
+        prompts = safetensors.numpy.load(members["prompts.safetensors"])
+        columns = [
+            {"name": c["name"], "kind": c["kind"], "dtype": c["dtype"], "coded_as": next(iter(entry))}
+            for c, entry in zip(schema, codec["columns"], strict=True)
+        ]
+        return {
+            "name": name,
+            "data": {"rows": record["rows"], "columns": columns, "target": record["target"]},
+            "model": {
+                "preset": record["preset"],
+                "weights": _weights(members["weights_1.safetensors"]),
+                "networks": 2,
+                "tree_model": "none" if tree["encoder"] is None else settings["tree"]["model"],
+                "trees": len(tree["n_leaves"]),
+                "fit_seconds": record.get("fit_seconds"),
+            },
+            "settings": settings,
+            "versions": record["versions"],
+            "quality": _checked(record, "quality"),
+            "privacy": _checked(record, "privacy"),
+            "protection": _protection(settings, prompts, _checked(record, "privacy") or {}),
+            "limits": list(LIMITS),
+        }
+    except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        raise ArchiveError(f"{name} is damaged: its parts do not fit together ({error})") from error
+
+
+def _checked(record: Mapping[str, Any], part: str) -> dict[str, Any] | None:
+    """The figures of a record, if they have the shape that is written above."""
+    figures: dict[str, Any] | None = record.get(part)
+    if figures is None:
+        return None
+    groups = [figures, *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "protected", "dp"))]
+    if not all(isinstance(group, dict) for group in [*groups, *groups[1].values()]):
+        raise ValueError(f"record.{part} is not as it should be")
+    for facts in groups[1].values():
+        numbers = [facts.get(key) for key in ("value", "ceiling", "floor", "true_positives")]
+        numbers += [end for key in ("interval", "auc_interval") for end in (facts.get(key) or (0.0, 0.0))]
+        if len(numbers) != 8 or not all(n is None or isinstance(n, int | float) for n in numbers):
+            raise ValueError(f"a figure of record.{part} is not a number")
+    return figures
+
+
+def _weights(weights: bytes) -> int:
+    header = load_json(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
+    return sum(math.prod(facts["shape"]) for name, facts in header.items() if name != "__metadata__")
+
+
+def _protection(
+    settings: Mapping[str, Any], prompts: Mapping[str, Any], privacy: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """What stands between a row and the file, and what does not."""
+    train = settings["train"]
+    ids = np.concatenate([bank.ravel() for bank in prompts.values()])
+    n_prompts, masked = sum(len(bank) for bank in prompts.values()), float((ids < 0).mean()) if ids.size else 1.0
+    leaf, value = (" to ".join(f"{share:.0%}" for share in train[f"{kind}_mask"]) for kind in ("leaf", "value"))
+    lines = {
+        "Masks": f"While training, {leaf} of a row's leaves and {value} of its values were hidden."
+        if max(train["leaf_mask"] + train["value_mask"]) > 0
+        else "None: the networks saw whole rows, and may repeat them.",
+        "Two networks": f"Each learned from a part of the rows and was stopped by the others "
+        f"(at the latest after {train['patience']} validations without a gain).",
+        "Prompts": f"{n_prompts:,} rows of leaf numbers are stored in random order, {masked:.0%} of it masked for good."
+        if ids.size
+        else "No leaves of rows are stored.",
+    }
+    protected = privacy.get("protected") or {}
+    lines["Rare values"] = (
+        ", ".join(f"{key.replace('_', ' ')}: {fact}" for key, fact in protected.items())
+        if protected
+        else "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
+    )
+    dp = privacy.get("dp")
+    lines["Differential privacy"] = (
+        ", ".join(f"{key} {fact}" for key, fact in dp.items()) if dp else "None: no such guarantee is claimed."
+    )
+    return [{"what": what, "how": how} for what, how in lines.items()]
+
+
+# ---- Markdown
+
+
+def to_markdown(card: Mapping[str, Any]) -> str:
+    """Write a card for people."""
+    data, model, privacy = card["data"], card["model"], card["privacy"] or {}
+    trees = "no trees" if not model["trees"] else f"{model['trees']} trees of {model['tree_model']}"
+    parts = [
+        f"# Model card: {_plain(card['name'])}",
+        "A tabtreeformer model: it writes new rows like those of the table that it was fitted on.",
+        "## The data",
+        f"{data['rows']:,} rows, {len(data['columns'])} columns; target: {_plain(data['target'] or 'none')}. "
+        "No value of the table stands on this card.",
+        _table(("column", "kind", "dtype"), [(c["name"], c["kind"], c["dtype"]) for c in data["columns"]]),
+        "## The model",
+        f"Preset {_plain(model['preset'])}: {model['networks']} networks of {model['weights']:,} weights, {trees}.",
+        "Versions: " + ", ".join(f"{_plain(k)} {_plain(v)}" for k, v in card["versions"].items()) + ".",
+        "## Quality",
+        _figures(card["quality"], "quality"),
+        "## Privacy",
+        _verdict(privacy),
+        _figures(card["privacy"], "privacy"),
+        _memorisation(privacy),
+        "## What was protected, and how",
+        "\n".join(f"- **{line['what']}.** {_plain(line['how'])}" for line in card["protection"]),
+        "## What this does and does not prove",
+        "\n".join(f"- {line}" for line in card["limits"]),
+        "## Settings",
+        "```json\n" + json.dumps(card["settings"], indent=1, ensure_ascii=False) + "\n```",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _verdict(privacy: Mapping[str, Any]) -> str:
+    if "verdict" not in privacy:
+        return "No verdict: this model was not judged when it was fitted."
+    judged = f" (judged on {_plain(privacy['judged_on'])})" if privacy.get("judged_on") else ""
+    lines = [f"Verdict: **{_plain(privacy['verdict'])}**{judged}."]
+    lines += [f"- {_plain(reason)}" for reason in privacy.get("reasons") or ()]
+    if privacy.get("accepted_risk"):
+        lines.append(f"\nRows were written in spite of it, for this reason: {_plain(privacy['accepted_risk'])}")
+    return "\n".join(lines)
+
+
+def _figures(figures: Mapping[str, Any] | None, part: str) -> str:
+    if not figures or not figures.get("measures"):
+        return f"Not measured: the file holds no {part} figures. `ttf evaluate` measures them on sampled rows."
+    rows = []
+    for name, facts in figures["measures"].items():
+        numbers = [_figure(facts.get(key)) for key in ("value", "ceiling", "floor")]
+        interval = facts.get("interval") or facts.get("auc_interval")
+        between = "" if not interval else f"{_figure(interval[0])} to {_figure(interval[1])}"
+        rows.append((NAMES.get(name, name), *numbers, between, GOALS.get(facts.get("goal"), "")))
+    text = _table(("measure", "synthetic", "real held-out", "independent columns", "95 % interval", "goal"), rows)
+    told = figures["measures"].get("membership", {}).get("true_positives")
+    if told is not None:
+        text += f"\n\nOf the training rows {told:.1%} can be told at 1 % false positives."
+    for name, why in (figures.get("left_out") or {}).items():
+        text += f"\n\n{NAMES.get(name, _plain(name))} was left out: {_plain(why)}."
+    return text
+
+
+def _memorisation(privacy: Mapping[str, Any]) -> str:
+    facts = privacy.get("memorisation") or {}
+    return "\n".join(f"- {_plain(key).replace('_', ' ')}: {_figure(value)}" for key, value in facts.items())
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "–" if value is None else _plain(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(_plain(cell) for cell in line) + " |" for line in lines)
+
+
+def _plain(value: Any) -> str:
+    """Text from a table, as text: neither Markdown nor HTML may come of it."""
+    text = " ".join(str(value).split())
+    for sign in "\\`*_[]|":
+        text = text.replace(sign, "\\" + sign)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

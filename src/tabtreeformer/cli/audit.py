@@ -1,0 +1,79 @@
+"""`ttf audit`: does a model file hold anything of a real row?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import Decimal, Encoding, Format, Missing, Quote, Sep, given
+
+if TYPE_CHECKING:
+    from ..audit import Audit
+
+
+def audit(
+    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
+    train: Annotated[
+        str | None,
+        typer.Option(help="The table that it was fitted on; without it only origins are checked.", show_default=False),
+    ] = None,
+    rare_floor: Annotated[int, typer.Option(help="A value that fewer training rows have could name somebody.")] = 5,
+    show: Annotated[bool, typer.Option("--show", help="Print the private values that were found.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    form: Format = None,
+) -> None:
+    r"""Walk every number and text of a model file, say where it comes from, and look for values of real rows.
+
+    Exit code 0: nothing found; 1: something found; 2: the file or the table could not be read.
+
+    \b
+    Examples:
+      ttf audit people.tabtree
+      ttf audit people.tabtree --train people.csv
+      ttf audit people.tabtree --train people.csv --show
+    """
+    import json
+
+    from ..audit import audit as walk
+    from ..tables import read_table
+
+    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
+    table = None if train is None else read_table(train, **options)
+    result = walk(model, table, rare_floor=rare_floor)
+    if as_json:
+        typer.echo(json.dumps(result.to_json(show), indent=1, ensure_ascii=False))
+    else:
+        _show(result, show)
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _show(result: Audit, show: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table("member", "path", "values", "origin", box=None, header_style="bold")
+    for place in result.places:
+        cells = (place["member"], place["path"], f"{place['count']:,}", f"{place['kind']}: {place['origin']}")
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    for finding in result.findings:
+        console.print(Text(f"FOUND  {finding.kind}: {finding.sentence(show)}"))
+    walked = f"{sum(place['count'] for place in result.places):,} numbers and texts"
+    against = (
+        "origins only; give --train to look for values of real rows"
+        if result.rows is None
+        else f"held against {result.rows:,} training rows, values of fewer than {result.rare_floor} are rare"
+    )
+    verdict = "PASS" if result.passed else "FAIL"
+    kinds = f"{len(result.findings)} findings" if result.findings else "nothing found"
+    console.print(Text(f"{verdict}  {result.path}: {kinds} in {walked}; {against}"))

@@ -1,0 +1,37 @@
+"""`ttf card`: what a model file was made from, how good and how safe it was found to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def card(
+    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead of Markdown.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write it to this file.", show_default=False)
+    ] = None,
+) -> None:
+    r"""Print the model card: the data in numbers, settings, versions, figures, protection, and limits of the claims.
+
+    \b
+    Examples:
+      ttf card people.tabtree
+      ttf card people.tabtree -o card.md
+      ttf card people.tabtree --json
+    """
+    import json
+
+    from ..card import model_card, to_markdown
+    from ..files import replacing
+
+    content = model_card(model)
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if as_json else to_markdown(content)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    with replacing(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
