@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .conditions import between, eq, ge, gt, isin, le, lt, missing, ne, present
     from .config import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
     from .errors import (
         ArchiveError,
+        ConditionError,
         ConfigError,
         MissingExtraError,
         NotFittedError,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PRESETS",
     "ArchiveError",
+    "ConditionError",
     "Config",
     "ConfigError",
     "Evaluation",
@@ -49,7 +52,17 @@ __all__ = [
     "TrainConfig",
     "TreeConfig",
     "__version__",
+    "between",
+    "eq",
     "evaluate",
+    "ge",
+    "gt",
+    "isin",
+    "le",
+    "lt",
+    "missing",
+    "ne",
+    "present",
     "read_table",
     "write_report",
     "write_table",
@@ -60,6 +73,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         for home in (
             "errors",
+            "conditions",
             "config",
             "presets",
             "schema",

@@ -95,6 +95,6 @@ def as_condition(value: Given, *, measured: bool) -> Condition:
         return between(*value)
     if isinstance(value, list | set | frozenset | tuple):
         return isin(value)
-    if value is None or pd.api.types.is_scalar(value) and pd.isna(value):
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return missing()
     return eq(value)

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,21 +16,21 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from . import trees
+from . import answers, trees
 from ._version import __version__
 from .archive import read_archive, write_archive
 from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
-from .generation import PromptBank, Sampler
+from .generation import PromptBank, RowWriter
 from .limits import MEMBERS
 from .presets import AUTO, configure
 from .progress import Console, Progress, Silent, stage
 from .schema import Schema
 from .tables.frames import Kind, index_note, kind_named, take_in
-from .threads import both, threads_for
+from .threads import threads_for
 from .tokens import TableCodec, TokenLayout
-from .training import Trained, draw_masks, torch_generator, train_networks
+from .training import Trained, draw_masks, train_networks
 
 TUNING_SHARE = 0.25
 """Largest share of a budget that the search for tree parameters may take."""
@@ -163,8 +163,21 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self._sample_seed = sample_seed if self.random_state is not None else np.random.SeedSequence()
         return self
 
-    def sample(self, n: int, random_state: Seed = None, output: str | None = None) -> Any:
+    def sample(
+        self,
+        n: int,
+        random_state: Seed = None,
+        output: str | None = None,
+        *,
+        given: Any = None,
+        balance: str | int | None = None,
+        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
+    ) -> Any:
         """Write exactly n new rows with the columns, order and dtypes of the fitted table.
+
+        `given` are conditions that every row meets, as {"sex": "Female", "age": (30, 40), "state": ["CA", "NY"],
+        "hours": ge(40)}, or a table of partial rows, each of which is completed (in turn, if n is more). `balance`
+        names a column whose classes come equally often, `mix` gives the classes of a column their shares.
 
         The table is of the library that was fitted, with its own types; a model that was loaded from a file returns
         pandas. `output`, as "pandas", "polars" or "pyarrow", asks for another.
@@ -172,33 +185,73 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
-        fitted, config = self._check_fitted(), self._config().sampling
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise ConfigError(f"n must be a whole number of rows, got {n!r}")
-        if n < 1:
-            raise ConfigError(f"n must be at least 1, got {n}")
+        n = _count(n)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
+        fitted = self._check_fitted()
+        asked = given if given is not None else answers.shares_as_rows(fitted, n, balance, mix)
+        if isinstance(asked, Mapping):
+            return kind.build(self._ask(n, random_state, lambda rows: answers.sample_given(fitted, rows, n, asked)))
+        if asked is not None:
+            partial, _ = take_in(asked)
+            copies = answers.repeated(partial, n)
+            return kind.build(
+                self._ask(n, random_state, lambda rows: answers.complete(fitted, rows, copies, fill=False))
+            )
+        return kind.build(self._ask(n, random_state, lambda rows: fitted.codec.decode(rows.any_rows(n), rows.rng)))
+
+    def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
+        """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
+
+        With several draws, a list of tables for multiple imputation.
+        """
+        fitted, n_draws = self._check_fitted(), _count(n_draws, "n_draws")
+        partial, kind = take_in(df)
+        table = partial.reindex(columns=[n for n in fitted.schema.names if n in partial.columns])
+        filled = [
+            self._ask(len(table), seed, lambda rows: answers.complete(fitted, rows, table, fill=True))
+            for seed in _several(random_state, n_draws)
+        ]
+        built = [kind.build(frame) for frame in filled]
+        return built[0] if n_draws == 1 else built
+
+    def log_prob(self, df: Any, by_column: bool = False) -> pd.Series | pd.DataFrame:
+        """Log-probability of each row in nats; with `by_column`, its parts, each given the columns before it.
+
+        For a number between atoms it is a density. Prompts are blank, so that the values of all possible rows of a
+        table of categories add up to one.
+        """
+        with threads_for(self._check_fitted().config.model.width):
+            return answers.log_prob(self._check_fitted(), take_in(df)[0], by_column=by_column)
+
+    def outliers(self, df: Any, n: int = 10) -> pd.DataFrame:
+        """The n rows that the model finds least likely, each with the columns that surprise it most."""
+        with threads_for(self._check_fitted().config.model.width):
+            return answers.outliers(self._check_fitted(), take_in(df)[0], _count(n))
+
+    def predict_proba(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.DataFrame:
+        """Chances of each class of a column, given whatever the rows have of the others."""
+        name = self._predicted(target)
+        with threads_for(self._check_fitted().config.model.width):
+            return answers.predict_proba(self._check_fitted(), take_in(df)[0], name, seed_sequence(random_state))
+
+    def predict(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.Series:
+        """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others."""
+        name = self._predicted(target)
+        with threads_for(self._check_fitted().config.model.width):
+            return answers.predict(self._check_fitted(), take_in(df)[0], name, seed_sequence(random_state))
+
+    def _predicted(self, target: str | int | None) -> str | int:
+        name = target if target is not None else self._check_fitted().tree_target
+        if name is None:
+            raise ConfigError("say which column to predict: target=…")
+        return name
+
+    def _ask(self, n: int, random_state: Seed, question: Callable[[RowWriter], pd.DataFrame]) -> pd.DataFrame:
+        """Put a question to the rows that the model can write, with a seed, progress and threads."""
+        fitted = self._check_fitted()
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
-        prompt_seed, decode_seed, order_seed, *draw_seeds = seed.spawn(5)
-        prompt_rng = np.random.default_rng(prompt_seed)
-        shares = (n // 2, n - n // 2)
-        with stage(self._progress(), "sample", int(n)) as advance:
-            prompts = [bank.draw(rows, prompt_rng) for bank, rows in zip(fitted.prompts, shares, strict=True)]
-            samplers = [Sampler(network, config) for network in fitted.models]
-            parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * 2
-
-            def draw(j: int) -> None:
-                generator = torch_generator(draw_seeds[j], next(fitted.models[j].parameters()).device)
-                parts[j] = samplers[j].draw(prompts[j], generator, advance)
-
-            def give_up() -> None:
-                for sampler in samplers:
-                    sampler.interrupted = True
-
-            with threads_for(fitted.config.model.width):
-                both(draw, give_up)
-        ids = np.concatenate(parts)[np.random.default_rng(order_seed).permutation(n)]
-        return kind.build(fitted.codec.decode(ids, np.random.default_rng(decode_seed)))
+        with stage(self._progress(), "sample", n) as advance, threads_for(fitted.config.model.width):
+            return question(answers.writer(fitted, self._config().sampling, seed, advance))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
@@ -321,6 +374,22 @@ def _plan(preset: str, config: Config, layout: TokenLayout) -> str:
         f"{preset}: {layout.n_trees} trees, {layout.n_values} tokens of values a row; two networks of {model.layers} "
         f"layers × {model.width}, up to {train.steps:,} steps of {train.batch_size} rows each"
     )
+
+
+def _count(n: Any, name: str = "n") -> int:
+    """A whole number from 1."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise ConfigError(f"{name} must be a whole number{' of rows' * (name == 'n')}, got {n!r}")
+    if n < 1:
+        raise ConfigError(f"{name} must be at least 1, got {n}")
+    return int(n)
+
+
+def _several(random_state: Seed, n: int) -> list[Seed]:
+    """A seed for each of n draws; one draw keeps the user's own."""
+    if n == 1 or random_state is None:
+        return [random_state] * n
+    return [int(seed.generate_state(1)[0]) for seed in seed_sequence(random_state).spawn(n)]
 
 
 def choose_device(name: str) -> torch.device:

@@ -2,5 +2,6 @@
 
 from .prompts import PromptBank
 from .sampler import Plan, Sampler
+from .writer import RowWriter
 
-__all__ = ["Plan", "PromptBank", "Sampler"]
+__all__ = ["Plan", "PromptBank", "RowWriter", "Sampler"]

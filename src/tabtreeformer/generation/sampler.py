@@ -56,10 +56,22 @@ class Sampler:
             if self.interrupted:
                 raise KeyboardInterrupt
             part = slice(start, start + self.config.batch_size)
-            rows = self._draw_batch(leaf_ids[part], generator, plan, None if given is None else given[part])
+            rows, _ = self._draw_batch(leaf_ids[part], generator, plan, None if given is None else given[part])
             batches.append(rows)
             advance(len(rows))
         return np.concatenate(batches) if batches else np.empty((0, self.layout.n_values), dtype=np.int32)
+
+    def draw_start(
+        self, leaf_ids: NDArray[np.int32], generator: torch.Generator, plan: Plan, n_slots: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Draw only the first slots of the plan (n, D), and the logarithm of the share that its limits left (n,)."""
+        rows, weights = [], []
+        for start in range(0, len(leaf_ids), self.config.batch_size):
+            part = leaf_ids[start : start + self.config.batch_size]
+            ids, weight = self._draw_batch(part, generator, plan, None, n_slots)
+            rows.append(ids)
+            weights.append(weight)
+        return np.concatenate(rows), np.concatenate(weights)
 
     @torch.inference_mode()
     def _draw_batch(
@@ -68,7 +80,8 @@ class Sampler:
         generator: torch.Generator,
         plan: Plan | None,
         given: NDArray[np.int32] | None,
-    ) -> NDArray[np.int32]:
+        stop: int | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         T, D, device = self.layout.n_trees, self.layout.n_values, generator.device
         order = tuple(range(D)) if plan is None else plan.order
         known = 0 if plan is None else plan.n_given
@@ -84,16 +97,19 @@ class Sampler:
             tokens[:, 1 + T + place] = local[:, slot] + self.layout.allowed(T + slot).start
         cache = self.model.new_cache(len(leaf_ids)) if self.config.cache else None
         seen = 0  # positions that the cache holds
-        for place in range(known, D):
+        weights = torch.zeros(len(leaf_ids), dtype=torch.float64, device=device)
+        for place in range(known, D if stop is None else stop):
             slot, end = order[place], 1 + T + place
             hidden = self.model.hidden(tokens[:, seen:end], cache, ahead)[:, -1]  # (B, d)
             seen = end if cache is not None else 0
             logits = self.model.slot_logits(hidden, slot, local)  # (B, S)
             if plan is not None and slot in plan.allowed:
+                whole = torch.logsumexp(logits.double(), 1)
                 logits = logits.masked_fill(~torch.from_numpy(plan.allowed[slot]).to(device), -math.inf)
+                weights += torch.logsumexp(logits.double(), 1) - whole
             local[:, slot] = self._choose(logits, self.layout.value_slots[slot].kind, generator)
             tokens[:, end] = local[:, slot] + self.layout.allowed(T + slot).start
-        return local.cpu().numpy()
+        return local.cpu().numpy(), weights.cpu().numpy()
 
     def _choose(self, logits: Tensor, kind: Kind, generator: torch.Generator) -> Tensor:
         """(B, size) → (B,), by the kind's temperature."""

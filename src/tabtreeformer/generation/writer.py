@@ -21,12 +21,11 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from ..config import Config
-from ..errors import ConditionError
+from ..config import SampleConfig, TrainConfig
 from ..model import Network
 from ..threads import both
 from ..tokens import TableCodec, TokenLayout
-from ..tokens.allowed import Allowed, fit_in
+from ..tokens.allowed import Allowed
 from ..trees import FeatureEncoder, LeafModel
 from .prompts import MASKED, PromptBank
 from .sampler import Plan, Sampler
@@ -41,7 +40,8 @@ CANDIDATES = 8
 class RowWriter:
     """All that drawing rows needs, and the seeds of one call."""
 
-    config: Config
+    train: TrainConfig
+    sampling: SampleConfig
     codec: TableCodec
     layout: TokenLayout
     networks: Sequence[Network]
@@ -53,7 +53,7 @@ class RowWriter:
     samplers: list[Sampler] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.samplers = [Sampler(network, self.config.sampling) for network in self.networks]
+        self.samplers = [Sampler(network, self.sampling) for network in self.networks]
         self.rng = np.random.default_rng(self.seed.spawn(1)[0])
         seeds = self.seed.spawn(len(self.networks))
         self.generators = [
@@ -78,11 +78,7 @@ class RowWriter:
     def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
         """Draw n rows under conditions, by place of the column."""
         slots = self._slots_of(allowed, settled_first=True)
-        masks = {}
-        for column, conditions in allowed.items():
-            for slot, mask in zip(self._slots_of([column]), conditions.masks, strict=True):
-                if mask is not None:
-                    masks[slot] = mask
+        masks = self._masks(allowed)
         plan = Plan(self._order(slots), 0, masks)
         loose = sum(not conditions.settled for conditions in allowed.values())
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
@@ -99,10 +95,12 @@ class RowWriter:
         given = Plan(plan.order, len(slots), masks)
         return self._agree(rows, given, halves)[self.rng.permutation(n)]
 
-    def completed(self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None) -> Ids:
+    def completed(
+        self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None, allowed: Mapping[int, Allowed]
+    ) -> Ids:
         """Draw what is not given of rows whose `columns` hold `ids`; `leaves` are those of the rows, where known."""
         slots = self._slots_of(columns)
-        plan = Plan(self._order(slots), len(slots))
+        plan = Plan(self._order(slots), len(slots), self._masks(allowed))
         rows = ids.copy()
         halves = (slice(0, len(ids) // 2), slice(len(ids) // 2, len(ids)))
         prompts = self._blank(len(ids)) if leaves is None else self._mask(leaves)
@@ -119,7 +117,7 @@ class RowWriter:
 
     def _agree(self, rows: Ids, plan: Plan, halves: Sequence[slice]) -> Ids:
         """Draw what is not given again, after the leaves of the rows themselves."""
-        for _ in range(self.config.sampling.rounds if self.encoder is not None else 0):
+        for _ in range(self.sampling.rounds if self.encoder is not None else 0):
             prompts = self._mask(self.leaves(self.codec.decode(rows, self.rng)))
 
             def draw(j: int, prompts: Ids = prompts, rows: Ids = rows) -> None:
@@ -150,15 +148,20 @@ class RowWriter:
         assert self.encoder is not None
         return self.leaf_model().leaves(self.encoder.features(frame))
 
-    def fit_in(self, frame_ids: Ids, allowed: Mapping[int, Allowed]) -> pd.DataFrame:
-        """Decode rows, with the values of limited columns inside their limits."""
-        return self.codec.decode(frame_ids, self.rng, within=allowed)
+    def _masks(self, allowed: Mapping[int, Allowed]) -> dict[int, NDArray[np.bool_]]:
+        """Allowed ids by slot."""
+        masks = {}
+        for column, limits in allowed.items():
+            for slot, mask in zip(self._slots_of([column]), limits.masks, strict=True):
+                if mask is not None:
+                    masks[slot] = mask
+        return masks
 
     def _blank(self, n: int) -> Ids:
         return np.full((n, self.layout.n_trees), MASKED, dtype=np.int32)
 
     def _mask(self, leaves: NDArray[np.int64]) -> Ids:
-        shares = self.rng.uniform(*self.config.train.leaf_mask, size=(len(leaves), 1))
+        shares = self.rng.uniform(*self.train.leaf_mask, size=(len(leaves), 1))
         return np.where(self.rng.random(leaves.shape) < shares, MASKED, leaves).astype(np.int32)
 
     def _slots_of(self, columns: Any, *, settled_first: bool = False) -> list[int]:

@@ -155,6 +155,20 @@ class SlotModel(nn.Module):
 
     def loss(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
         """Mean cross-entropy of the values of whole rows (B, L) given masked ones in an order (B, D), nats a slot."""
+        losses = [part.sum() for _, part in self._losses(masked, order, rows, smooth=True)]
+        return torch.stack(losses).sum() / (len(rows) * self.layout.n_values)
+
+    def log_probs(self, rows: Tensor, order: Tensor | None = None) -> Tensor:
+        """Log-probabilities of the values of rows (B, L), by slot (B, D), each given those before it in `order`."""
+        logs = torch.empty(len(rows), self.layout.n_values, dtype=torch.float64, device=rows.device)
+        for slots, part in self._losses(rows, order, rows, smooth=False):
+            logs[:, slots] = -part.double()
+        return logs
+
+    def _losses(
+        self, masked: Tensor, order: Tensor | None, rows: Tensor, *, smooth: bool
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Slots (n,) and their losses (B, n), a bucket at a time."""
         T = self.layout.n_trees
         values = masked[:, 1 + T : -1] if order is None else masked[:, 1 + T : -1].gather(1, order)
         inputs = torch.cat([masked[:, : 1 + T], values[:, :-1]], dim=1)  # the last value is never an input
@@ -163,8 +177,7 @@ class SlotModel(nn.Module):
             hidden = hidden.gather(1, order.argsort(1)[..., None].expand_as(hidden))
         local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
         table = self._head_table()
-        losses = [head(hidden, local, table, self.bias).sum() for head in self.heads]
-        return torch.stack(losses).sum() / local.numel()
+        return [(head.slots, head(hidden, local, table, self.bias, smooth)) for head in self.heads]  # type: ignore[misc]
 
     def new_cache(self, rows: int) -> Any:
         """An empty cache for `hidden`."""
@@ -261,7 +274,7 @@ class _Head(nn.Module):
         self.register_buffer("has_parent", has_parent, persistent=False)
         self.register_buffer("limits", limits, persistent=False)
 
-    def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor, smooth: bool) -> Tensor:
         """(B, D, d) hidden states and (B, D) local ids → losses (B, n)."""
         logits = torch.einsum("bnd,nsd->bns", hidden[:, self.slots], weight[self.rows]) + bias[self.rows]
         logits = logits.float().masked_fill(self.padding, -math.inf)
@@ -270,7 +283,7 @@ class _Head(nn.Module):
             n = torch.arange(len(self.slots), device=local.device)
             logits = _within(logits, self.limits[n, parent])
         target = local[:, self.slots]  # (B, n)
-        if self.smoothing:
+        if self.smoothing and smooth:
             gap = torch.arange(logits.shape[2], device=local.device) - target[..., None]  # (B, n, S)
             slot = torch.arange(len(self.slots), device=local.device)
             alone = self.exact[slot, target][..., None] | self.exact | (logits == -math.inf)

@@ -7,6 +7,7 @@ column's clock). An id may be drawn if a span reaches into it, and a value is th
 from __future__ import annotations
 
 import math
+import operator as op
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +95,23 @@ def fit_in(
     return values
 
 
+def holds(codec: ColumnCodec, allowed: Allowed, series: pd.Series) -> Mask:
+    """Which values of a column meet the condition that `allowed` came from."""
+    ids = codec.encode(series)
+    fine = np.ones(len(series), dtype=bool)
+    for place, mask in enumerate(allowed.masks):
+        if mask is not None:
+            fine &= mask[ids[:, place]]
+    if allowed.spans:
+        there = series.notna().to_numpy()
+        values = codec.column.read(series[there]).to_numpy()
+        inside = np.zeros(len(values), dtype=bool)
+        for low, high in allowed.spans:
+            inside |= (values >= low) & (values <= high)
+        fine[there] &= inside
+    return fine
+
+
 def _with_missing(codec: ColumnCodec, masks: list[Mask | None], spans: tuple[Span, ...]) -> Allowed:
     """Keep missing values out, which have an id of their own in the first slots."""
     if not codec.missing:
@@ -127,23 +145,21 @@ def _missing(codec: ColumnCodec, condition: Condition) -> Allowed:
 def _constant(codec: ColumnCodec, inner: ConstantCodec, condition: Condition) -> Allowed:
     value = inner.value
     operands = [plain_value(codec.column, operand) for operand in condition.operands]
-    holds = (
-        value is not None
-        and {
-            "eq": lambda: value == operands[0],
-            "ne": lambda: value != operands[0],
-            "lt": lambda: value < operands[0],
-            "le": lambda: value <= operands[0],
-            "gt": lambda: value > operands[0],
-            "ge": lambda: value >= operands[0],
-            "between": lambda: operands[0] <= value <= operands[1],
-            "isin": lambda: value in operands,
-            "present": lambda: True,
-        }[condition.operator]()
-    )
-    if not holds:
+    if value is None or not _meets(value, condition.operator, operands):
         raise ConditionError(f"column {codec.column.name!r} is always {value!r}; {condition} cannot be")
     return Allowed(())
+
+
+def _meets(value: Any, operator: str, operands: list[Any]) -> bool:
+    """Whether one plain value meets a condition on plain values."""
+    if operator == "present":
+        return True
+    if operator == "isin":
+        return value in operands
+    if operator == "between":
+        return bool(operands[0] <= value <= operands[1])
+    tests = {"eq": op.eq, "ne": op.ne, "lt": op.lt, "le": op.le, "gt": op.gt, "ge": op.ge}
+    return bool(tests[operator](value, operands[0]))
 
 
 def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Condition) -> Mask:
@@ -167,14 +183,7 @@ def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Co
             raise ConditionError(
                 f"column {column.name!r} has no order in which {condition} means something; use a list"
             )
-        tests = {
-            "lt": lambda v: v < ends[0],
-            "le": lambda v: v <= ends[0],
-            "gt": lambda v: v > ends[0],
-            "ge": lambda v: v >= ends[0],
-            "between": lambda v: ends[0] <= v <= ends[1],
-        }
-        mask[: len(keys)] = [tests[condition.operator](key) for key in keys]
+        mask[: len(keys)] = [_meets(key, condition.operator, ends) for key in keys]
     if not mask.any():
         _refuse(codec, condition)
     return mask
@@ -248,7 +257,7 @@ def _draw(inner: AtomCodec, pieces: list[Span], n: int, rng: np.random.Generator
     chosen = np.array(pieces)[rng.choice(len(pieces), size=n, p=lengths / lengths.sum())]  # (n, 2)
     drawn = chosen[:, 0] + rng.random(n) * (chosen[:, 1] - chosen[:, 0] + step)
     drawn = np.clip(inner.settle(drawn, up=False).astype(np.float64), chosen[:, 0], chosen[:, 1])
-    return inner.settle(drawn, up=False) if inner.decimals is not None else drawn
+    return np.asarray(inner.settle(drawn, up=False) if inner.decimals is not None else drawn)
 
 
 def plain_value(column: Column, value: Any) -> Any:
@@ -270,7 +279,7 @@ def _measured_value(column: Column, value: Any) -> Any:
             raise ValueError("not a finite number")
         return number if isinstance(number, int) else float(number)
     if column.sort == "duration":
-        return int(pd.Timedelta(value).as_unit(column.unit).value) if value is not None else None
+        return int(pd.Timedelta(value).as_unit(column.unit).to_timedelta64().astype(np.int64))
     if isinstance(value, str) and column.form is not None:
         try:
             return int(column.read(pd.Series([value], dtype=object)).iloc[0])
@@ -279,7 +288,7 @@ def _measured_value(column: Column, value: Any) -> Any:
     stamp = pd.Timestamp(value)
     if stamp.tzinfo is not None:
         stamp = (stamp if column.zone is None else stamp.tz_convert(column.zone)).tz_localize(None)
-    return int(stamp.as_unit(column.unit).value)
+    return int(stamp.as_unit(column.unit).to_datetime64().astype(np.int64))
 
 
 def _refuse(codec: ColumnCodec, condition: Condition) -> None:

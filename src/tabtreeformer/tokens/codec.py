@@ -15,6 +15,7 @@ from ..config import TokenConfig
 from ..constraints import Plain, RuleSet, find_constraints
 from ..constraints.plain import Bounds
 from ..schema import MEASURED, Schema
+from .allowed import Allowed, fit_in
 from .column import ColumnCodec
 from .layout import Kind, Slot
 
@@ -65,15 +66,25 @@ class TableCodec:
         ids = np.concatenate(parts, axis=1)
         return ids if ids.shape[1] else np.zeros((len(df), 1), dtype=np.int64)
 
-    def decode(self, ids: NDArray[Any], rng: np.random.Generator, first_row: int = 0) -> pd.DataFrame:
+    def decode(
+        self,
+        ids: NDArray[Any],
+        rng: np.random.Generator,
+        first_row: int = 0,
+        within: Mapping[int, Allowed] | None = None,
+    ) -> pd.DataFrame:
         """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
 
-        Where a table is written in parts, `first_row` rows have been written before: keys go on from there.
+        Where a table is written in parts, `first_row` rows have been written before: keys go on from there. Values of
+        the columns `within` limits, by their place, stay inside them.
         """
         values, gaps, start = {}, {}, 0
-        for codec in self.columns:
+        for place, codec in enumerate(self.columns):
             name, width = codec.column.name, codec.width
-            values[name], gaps[name] = codec.decode(ids[:, start : start + width], rng, first_row)
+            own = ids[:, start : start + width]
+            values[name], gaps[name] = codec.decode(own, rng, first_row)
+            if within and place in within:
+                values[name] = fit_in(codec, within[place], own, values[name], gaps[name], rng)
             start += width
         if self.rules.rules:
             self.rules.keep(Plain(values, gaps), self._bounds, rng)

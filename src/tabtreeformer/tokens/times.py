@@ -144,7 +144,7 @@ class TimeCodec:
         return counts
 
     def reaching(self, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_] | None:
-        """Ids of the first slot from which a time inside one of the spans can be reached; None where it says nothing."""
+        """Ids of the first slot from which a time inside a span can be reached; None where it says nothing."""
         if not _varies(self.parts[0]):
             return None
         part = self.parts[0]

@@ -1,0 +1,376 @@
+"""Questions to a fitted model, beyond "give me n rows": rows under conditions, gaps, likelihoods, predictions.
+
+All need a model that was trained in any order, as `auto` is: what is given comes first, the rest is drawn or judged
+after it.
+
+Shapes: `N` rows, `D` value slots, `K` ids of a target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from .conditions import as_condition, present
+from .config import SampleConfig
+from .errors import ConditionError, ConfigError
+from .fitted import Fitted
+from .generation import RowWriter
+from .model import SlotModel
+from .schema import MEASURED
+from .tokens.allowed import Allowed, allow, holds
+from .tokens.atoms import AtomCodec
+from .tokens.column import ColumnCodec, LabelCodec
+from .tokens.times import TickCodec
+
+Name = str | int
+BATCH = 2048
+ROUNDS = 50
+"""How often rows are drawn anew that a relation between columns has moved out of a condition."""
+PROMPTS = 4
+"""Masked prompts over which a prediction from known leaves is averaged."""
+
+
+def writer(
+    fitted: Fitted, sampling: SampleConfig, seed: np.random.SeedSequence, advance: Callable[[int], None]
+) -> RowWriter:
+    """What draws rows from a fitted model."""
+    return RowWriter(
+        train=fitted.config.train,
+        sampling=sampling,
+        codec=fitted.codec,
+        layout=fitted.layout,
+        networks=fitted.models,
+        banks=fitted.prompts,
+        encoder=fitted.tree_encoder,
+        leaf_model=lambda: fitted.leaf_model,
+        seed=seed,
+        advance=advance,
+    )
+
+
+def sample_given(fitted: Fitted, rows: RowWriter, n: int, given: Mapping[Name, Any]) -> pd.DataFrame:
+    """Write n rows that meet the conditions, all of them, always."""
+    _any_order(fitted)
+    allowed = {}
+    for name, value in given.items():
+        place, codec = _column(fitted, name)
+        condition = as_condition(value, measured=codec.column.kind in MEASURED)
+        allowed[place] = allow(codec, condition)
+    frame = rows.codec.decode(rows.rows_within(n, allowed), rows.rng, within=allowed)
+    if not fitted.codec.rules.rules:
+        return frame
+    for attempt in range(ROUNDS):
+        bad = np.flatnonzero(~_meets(fitted, allowed, frame))
+        if not len(bad):
+            return frame
+        again = rows.codec.decode(rows.rows_within(len(bad), allowed), rows.rng, n * (attempt + 1), within=allowed)
+        frame.iloc[bad] = again.to_numpy()
+        frame = frame.astype(again.dtypes.to_dict())
+    raise ConditionError(
+        f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the relations "
+        f"{', '.join(fitted.codec.rules.texts)}; give other conditions, or fit without a relation"
+    )
+
+
+def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bool) -> pd.DataFrame:
+    """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
+
+    With `fill` what is drawn is never itself a missing value.
+    """
+    _any_order(fitted)
+    _check_rows(fitted, partial)
+    pieces = []
+    for known, part in _by_pattern(fitted, partial):
+        ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int32)
+        for place in known:
+            ids[:, _slots(fitted, place)] = fitted.codec.columns[place].encode(part[fitted.schema.names[place]])
+        limits = {}
+        if fill:
+            unknown = [p for p in range(len(fitted.codec.columns)) if p not in known]
+            limits = {p: allow(fitted.codec.columns[p], present()) for p in unknown if _can_be_filled(fitted, p)}
+        drawn = rows.completed(ids, known, _known_leaves(fitted, known, part), limits)
+        pieces.append(_keep_given(fitted.codec.decode(drawn, rows.rng), part))
+    return pd.concat(pieces).loc[partial.index]
+
+
+def repeated(partial: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Partial rows, each as often as n rows need; the index is kept where each is wanted once."""
+    if not len(partial):
+        raise ConfigError("given holds no rows")
+    if n == len(partial):
+        return partial
+    return partial.iloc[np.arange(n) % len(partial)].reset_index(drop=True)
+
+
+def shares_as_rows(
+    fitted: Fitted, n: int, balance: Name | None, mix: Mapping[Name, Mapping[Any, float]] | None
+) -> pd.DataFrame | None:
+    """Partial rows with the classes of a column in equal or stated shares; None where nothing is asked."""
+    if balance is None and mix is None:
+        return None
+    if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
+        raise ConfigError("give either balance, or mix with one column and the shares of its classes")
+    name = balance if balance is not None else next(iter(mix or ()))
+    _, codec = _column(fitted, name)
+    if not isinstance(codec.inner, LabelCodec):
+        raise ConditionError(f"column {name!r} is {codec.column.kind} and has no classes to share out")
+    labels = codec.inner.labels.values
+    shares = dict.fromkeys(labels, 1.0) if balance is not None else dict((mix or {})[name])
+    unknown = [value for value in shares if value not in labels]
+    if unknown:
+        raise ConditionError(f"column {name!r} never was {unknown[0]!r}; known: {', '.join(map(repr, labels))}")
+    total = sum(shares.values())
+    if not total > 0 or min(shares.values()) < 0:
+        raise ConfigError(f"mix: the shares of {name!r} must be numbers from 0, one of them above 0")
+    ends = np.rint(np.cumsum([share / total for share in shares.values()]) * n).astype(int)
+    codes = np.repeat([labels.index(value) for value in shares], np.diff(ends, prepend=0))
+    return codec.column.write(codec.inner.labels.decode(codes)).to_frame(name)
+
+
+def log_prob(fitted: Fitted, df: pd.DataFrame, *, by_column: bool = False) -> pd.Series | pd.DataFrame:
+    """Log-probability of rows in nats, from blank prompts and in table order; for numbers between atoms a density.
+
+    By column, each part is about the column given those before it; parts add up to the whole.
+    """
+    logs = _column_logs(fitted, df, None)
+    frame = pd.DataFrame(logs, columns=list(fitted.schema.names), index=df.index)
+    return frame if by_column else frame.sum(axis=1).rename("log_prob")
+
+
+def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3) -> pd.DataFrame:
+    """The n rows that the model finds least likely, each with the columns that surprise it most given all others."""
+    whole = log_prob(fitted, df)
+    least = np.argsort(whole.to_numpy(), kind="stable")[:n]
+    chosen = df.iloc[least]
+    names = list(fitted.schema.names)
+    surprise = np.zeros((len(chosen), len(names)))
+    for place in range(len(names)):
+        if _slots(fitted, place):
+            surprise[:, place] = -_column_logs(fitted, chosen, place)[:, place]
+    most = np.argsort(-surprise, axis=1, kind="stable")[:, :n_columns]
+    table = pd.DataFrame({"log_prob": whole.iloc[least].to_numpy()}, index=chosen.index)
+    table["columns"] = [[names[p] for p in row] for row in most]
+    return table
+
+
+def predict_proba(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
+    """Chances of each class of a column, given whatever the rows have of the others."""
+    place, codec = _column(fitted, target)
+    if not isinstance(codec.inner, LabelCodec):
+        raise ConditionError(f"column {target!r} is {codec.column.kind} and has no classes; use predict")
+    chances = _chances(fitted, df, place, seed)[:, : len(codec.inner.labels.values)]
+    return pd.DataFrame(chances, columns=list(codec.inner.labels.values), index=df.index)
+
+
+def predict(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
+    """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others."""
+    place, codec = _column(fitted, target)
+    inner = codec.inner
+    if isinstance(inner, LabelCodec):
+        chances = _chances(fitted, df, place, seed)[:, : len(inner.labels.values)]
+        values = codec.column.write(inner.labels.decode(chances.argmax(1)))
+    elif isinstance(inner, AtomCodec) or (isinstance(inner, TickCodec) and isinstance(inner.ticks, AtomCodec)):
+        atoms, step = (inner, 1) if isinstance(inner, AtomCodec) else (inner.ticks, inner.step)
+        assert isinstance(atoms, AtomCodec)
+        middles = (atoms.lows / 2 + atoms.highs / 2) * step
+        means = _chances(fitted, df, place, seed)[:, : len(middles)] @ middles
+        values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
+    else:
+        raise ConditionError(f"column {target!r} is {codec.column.kind} and cannot be predicted; draw it with impute")
+    return pd.Series(values.to_numpy() if values.dtype == object else values.array, index=df.index, name=target)
+
+
+def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+    """Chances of the ids of a column (N, K), those of a missing value left out, averaged over networks and prompts."""
+    _any_order(fitted)
+    slots = _slots(fitted, place)
+    if len(slots) != 1:
+        raise ConditionError(f"column {fitted.schema.names[place]!r} is more than one choice; draw it with impute")
+    codec, rng = fitted.codec.columns[place], np.random.default_rng(seed)
+    table = df.drop(columns=[fitted.schema.names[place]], errors="ignore")
+    _check_rows(fitted, table)
+    size = fitted.layout.value_slots[slots[0]].size
+    result = np.zeros((len(df), size))
+    for known, part in _by_pattern(fitted, table):
+        rows = table.index.get_indexer(part.index)
+        ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int64)
+        for other in known:
+            ids[:, _slots(fitted, other)] = fitted.codec.columns[other].encode(part[fitted.schema.names[other]])
+        leaves = _known_leaves(fitted, known, part)
+        given = [slot for other in known for slot in _slots(fitted, other)]
+        for _ in range(1 if leaves is None else PROMPTS):
+            prompts = _prompts(fitted, len(part), leaves, rng)
+            result[rows] += _slot_chances(fitted, prompts, ids, given, slots[0])
+    if codec.missing:
+        result[:, codec.marks[0]] = 0.0
+    chances: NDArray[np.float64] = result / result.sum(1, keepdims=True)
+    return chances
+
+
+@torch.inference_mode()
+def _slot_chances(
+    fitted: Fitted, prompts: NDArray[np.int32], ids: NDArray[np.int64], given: Sequence[int], slot: int
+) -> NDArray[np.float64]:
+    """Chances of the ids of a slot after the given ones (N, K), summed over the networks."""
+    layout, total = fitted.layout, None
+    tokens = torch.from_numpy(layout.to_tokens(prompts, ids))
+    T = layout.n_trees
+    rest = [i for i in range(layout.n_values) if i not in {*given, slot}]
+    order = torch.tensor([[*given, slot, *rest]])
+    for network in fitted.models:
+        network.eval()
+        device = next(network.parameters()).device
+        parts = []
+        for start in range(0, len(ids), BATCH):
+            rows = tokens[start : start + BATCH].to(device)
+            inputs = torch.cat([rows[:, : 1 + T], rows[:, 1 + T : -1][:, list(given)]], dim=1)
+            hidden = network.hidden(inputs, order=order.to(device))[:, -1]
+            drawn = torch.from_numpy(ids[start : start + BATCH]).to(device)
+            parts.append(torch.softmax(network.slot_logits(hidden, slot, drawn).double(), 1).cpu())
+        chances = torch.cat(parts)
+        total = chances if total is None else total + chances
+    assert total is not None
+    return total.numpy()
+
+
+@torch.inference_mode()
+def _column_logs(fitted: Fitted, df: pd.DataFrame, last: int | None) -> NDArray[np.float64]:
+    """Logs of the mixture of both networks by column (N, columns), in table order or with one column last."""
+    if not isinstance(fitted.models[0], SlotModel):
+        raise ConfigError("likelihoods need a model with model.softmax='allowed', as the preset auto has")
+    if last is not None:
+        _any_order(fitted)
+    frame = fitted.schema.validate(df)
+    ids, layout = fitted.codec.encode(frame), fitted.layout
+    blank = np.full((len(ids), layout.n_trees), -1, dtype=np.int32)
+    tokens = torch.from_numpy(layout.to_tokens(blank, ids))
+    slots = list(range(layout.n_values))
+    if last is not None:
+        slots.sort(key=lambda i: layout.value_slots[i].column == last)
+    any_order = fitted.config.model.order == "any"
+    logs = []
+    for network in fitted.models:
+        assert isinstance(network, SlotModel)
+        network.eval()
+        device = next(network.parameters()).device
+        parts = []
+        for start in range(0, len(ids), BATCH):
+            rows = tokens[start : start + BATCH].to(device)
+            order = torch.tensor([slots], device=device).expand(len(rows), -1) if any_order else None
+            parts.append(network.log_probs(rows, order)[:, slots].cpu())
+        logs.append(torch.cat(parts).numpy())
+    # The networks are a mixture: what one says of a slot counts by how well it has told the slots before.
+    joint = np.logaddexp(*(np.cumsum(log, axis=1) for log in logs)) - np.log(2)  # (N, D)
+    steps = np.diff(joint, axis=1, prepend=0.0)
+    result = np.zeros((len(ids), len(fitted.schema.names)))
+    for k, slot in enumerate(slots):
+        if slot < len(layout.value_slots) and fitted.codec.columns[layout.value_slots[slot].column].width:
+            result[:, layout.value_slots[slot].column] += steps[:, k]
+    for place, codec in enumerate(fitted.codec.columns):
+        result[:, place] -= _log_widths(codec, ids[:, _slots(fitted, place)])
+    return result
+
+
+def _log_widths(codec: ColumnCodec, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log of the stretch of numbers that an id stands for (N,): its chance over this is a density; 0 for an atom."""
+    inner = codec.inner
+    if not isinstance(inner, AtomCodec) or not ids.shape[1]:
+        return np.zeros(len(ids))
+    step = 0.0 if inner.decimals is None else 10.0**-inner.decimals
+    widths = np.where(inner.lows == inner.highs, 1.0, inner.highs - inner.lows + step)
+    widths = np.append(widths, 1.0)  # a missing value is no stretch
+    logs: NDArray[np.float64] = np.log(widths[np.minimum(ids[:, -1], len(inner.lows))])
+    return logs
+
+
+def _prompts(fitted: Fitted, n: int, leaves: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Leaves masked as in training, or blank ones."""
+    if leaves is None:
+        return np.full((n, fitted.layout.n_trees), -1, dtype=np.int32)
+    shares = rng.uniform(*fitted.config.train.leaf_mask, size=(n, 1))
+    return np.where(rng.random(leaves.shape) < shares, -1, leaves).astype(np.int32)
+
+
+def _known_leaves(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> NDArray[np.int64] | None:
+    """Leaves of rows in which every feature of the trees is given; None elsewhere."""
+    if fitted.tree_encoder is None:
+        return None
+    names = {fitted.schema.names[place] for place in known}
+    if not set(fitted.schema.names) - {fitted.tree_target} <= names:
+        return None
+    whole = part.assign(**{str(fitted.tree_target): pd.NA}) if fitted.tree_target not in part else part
+    return fitted.leaf_model.leaves(fitted.tree_encoder.features(whole))
+
+
+def _by_pattern(fitted: Fitted, partial: pd.DataFrame) -> Iterator[tuple[list[int], pd.DataFrame]]:
+    """Rows that have the same columns, together: places of those columns, and the rows."""
+    names = fitted.schema.names
+    there = np.array([partial[n].notna().to_numpy() if n in partial else np.zeros(len(partial), bool) for n in names]).T
+    patterns, group = np.unique(there, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        known = [p for p in np.flatnonzero(pattern).tolist() if _can_be_given(fitted, p)]
+        yield known, partial[group.reshape(-1) == number]
+
+
+def _can_be_given(fitted: Fitted, place: int) -> bool:
+    return bool(_slots(fitted, place)) and fitted.codec.columns[place].column.kind != "identifier"
+
+
+def _can_be_filled(fitted: Fitted, place: int) -> bool:
+    return fitted.codec.columns[place].missing and _can_be_given(fitted, place)
+
+
+def _keep_given(drawn: pd.DataFrame, part: pd.DataFrame) -> pd.DataFrame:
+    """Put what was given back over what was drawn, to the bit."""
+    drawn.index = part.index
+    for name in part.columns:
+        known = part[name].notna()
+        if known.all():
+            drawn[name] = part[name]
+        elif known.any():
+            drawn[name] = part[name].where(known, drawn[name].astype(part[name].dtype))
+    return drawn
+
+
+def _meets(fitted: Fitted, allowed: Mapping[int, Allowed], frame: pd.DataFrame) -> NDArray[np.bool_]:
+    fine = np.ones(len(frame), dtype=bool)
+    for place, limits in allowed.items():
+        codec = fitted.codec.columns[place]
+        fine &= holds(codec, limits, frame[codec.column.name])
+    return fine
+
+
+def _slots(fitted: Fitted, place: int) -> list[int]:
+    if not fitted.codec.columns[place].width:
+        return []
+    return [i for i, slot in enumerate(fitted.layout.value_slots) if slot.column == place]
+
+
+def _column(fitted: Fitted, name: Name) -> tuple[int, ColumnCodec]:
+    fitted.schema.column(name)  # says which there are when this is none of them
+    place = fitted.schema.names.index(name)
+    return place, fitted.codec.columns[place]
+
+
+def _check_rows(fitted: Fitted, df: pd.DataFrame) -> None:
+    """Refuse columns that the model does not have, and an index from which rows cannot be told apart."""
+    for name in df.columns:
+        fitted.schema.column(name)
+    if not df.index.is_unique:
+        raise ConfigError("the index holds a label more than once; reset it first: df.reset_index(drop=True)")
+    if not len(df):
+        raise ConfigError("there are no rows")
+
+
+def _any_order(fitted: Fitted) -> None:
+    if fitted.config.model.order != "any":
+        raise ConfigError(
+            "the model was trained in table order only, as the paper's presets are; conditions, gaps and predictions "
+            "need one fitted with model.order='any', as the preset auto is"
+        )
