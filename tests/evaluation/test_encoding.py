@@ -106,3 +106,9 @@ def test_the_table_that_lacks_a_column_is_named():
     train = pd.DataFrame({"a": [1, 2]})
     with pytest.raises(SchemaError, match="the training table lacks column 'b'; it has 'a'"):
         encode({"training": train}, Schema((Column("b", "numeric", "int64"),)))
+
+
+def test_numbers_next_to_nothing_are_zero_so_that_slopes_stay_finite():
+    tiny = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1e-300, 2.3e-311]})
+    table = encode({"training": tiny}, Schema.infer(tiny))["training"]
+    assert table.columns[0].tolist() == [0, 0, 1, 0, 0]
