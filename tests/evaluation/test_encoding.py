@@ -139,3 +139,9 @@ def test_keys_and_text_are_left_out():
     assert [feature.name for feature in table.features] == ["x"]
     with pytest.raises(SchemaError, match=r"no column can be compared: 'id' \(a key has no distribution\)"):
         encode({"training": train[["id"]]}, Schema.infer(train[["id"]]))
+
+
+def test_numbers_next_to_nothing_are_zero_so_that_slopes_stay_finite():
+    tiny = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1e-300, 2.3e-311]})
+    table = encode({"training": tiny}, Schema.infer(tiny))["training"]
+    assert table.columns[0].tolist() == [0, 0, 1, 0, 0]

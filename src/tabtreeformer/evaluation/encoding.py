@@ -22,8 +22,9 @@ from ..schema.forms import NumberForm, is_date_form
 
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
-LARGEST = 1e300
-"""Numbers beyond this are taken for it, so that sums of them stay finite."""
+LARGEST, SMALLEST = 1e300, 1e-290
+"""Numbers beyond the first are taken for it, so that sums stay finite; those nearer to 0 than the second for 0, so that
+slopes do."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.f
             f"replace infinities by missing values, or drop the rows"
         )
     precision = np.dtype(getattr(dtype, "numpy_dtype", dtype)) if ptypes.is_float_dtype(dtype) else np.dtype(np.float64)
+    numbers = np.where(np.abs(numbers) < SMALLEST, 0.0, numbers)
     return np.clip(numbers, -LARGEST, LARGEST), precision
 
 
