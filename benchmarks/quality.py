@@ -2,6 +2,8 @@
 
     python benchmarks/quality.py --data ../shared/data --seeds 3 --jobs 2
     python benchmarks/quality.py --tables iris,diabetes --set train.steps=500 --label short
+    python benchmarks/quality.py --tables diabetes,boston --ablations      each part of `auto` taken away in turn
+    python benchmarks/quality.py --tables credit-g --openml                downloads the table from openml.org
 
 One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
 numbers. Each run is a process of its own on one thread: steps this small lose badly to thread contention. The folder
@@ -31,6 +33,33 @@ METRICS = {
 }  # fmt: skip
 
 
+ABLATIONS = {
+    "whole": [],
+    "no pooled prompts": ["model.pool=1"],
+    "no trees": ["tree.model=none"],
+    "no atoms (the paper's quantiles, drawn inside)": ["tokens.scheme=quantile", "tokens.bins=8", "tokens.decode=draw"],
+    "bins before ids": ["tokens.bins=8"],
+    "biases start at zero": ["model.frequency_start=false"],
+    "no smooth functions": ["model.basis=0"],
+    "own embeddings for all ids": ["model.own_rows=0"],
+    "no smoothed targets": ["model.smoothing=0"],
+    "no average of weights": ["train.average=0"],
+    "table order": ["model.order=natural"],
+    "prompts of trained rows": ["train.prompts=trained"],
+    "temperature 1": ["sampling.temperature_category=1", "sampling.temperature_numeric=1"],
+    "dropout 0.1": ["model.dropout=0.1"],
+    "GELU": ["model.activation=gelu"],
+    "the size of large tables": ["model.width=64", "model.feed_forward=256", "model.layers=3"],
+}
+"""What is taken away from, or put back into, the preset."""
+
+OPENML = {
+    "adult": 179, "bank-marketing": 1461, "boston": 531, "breast-w": 15, "credit-g": 31, "diabetes": 37, "iris": 61,
+    "qsar-biodeg": 1494, "wdbc": 1510,
+}  # fmt: skip
+"""Numbers of the paper's tables on openml.org."""
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -41,20 +70,29 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE")
     parser.add_argument("--label", default="", help="names the settings in the CSV")
     parser.add_argument("--out", type=Path, default=Path("out/quality.csv"))
+    parser.add_argument("--ablations", action="store_true", help="run every ablation under a label of its own")
+    parser.add_argument("--openml", action="store_true", help="download the tables from openml.org instead of --data")
     parser.add_argument("--one", nargs=3, metavar=("PRESET", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def load(data: Path, name: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """A table without its incomplete rows, split 4:1 by the seed, and its target."""
-    facts = next(d for d in json.loads((data / "datasets.json").read_text()) if d["name"] == name)
-    df = pd.read_csv(data / facts["file"], dtype=dict.fromkeys(facts["categorical"], str)).dropna()
+def load(data: Path | None, name: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """A table without its incomplete rows, split 4:1 by the seed, and its target; from openml.org without a folder."""
+    if data is None:
+        from sklearn.datasets import fetch_openml
+
+        bunch = fetch_openml(data_id=OPENML[name], as_frame=True, parser="auto")
+        df, target = bunch.frame.dropna(), bunch.target_names[0]
+    else:
+        facts = next(d for d in json.loads((data / "datasets.json").read_text()) if d["name"] == name)
+        df = pd.read_csv(data / facts["file"], dtype=dict.fromkeys(facts["categorical"], str)).dropna()
+        target = facts["target"]
     order = np.random.default_rng(seed).permutation(len(df))
     n_test = len(df) // 5
     return (
         df.iloc[order[n_test:]].reset_index(drop=True),
         df.iloc[order[:n_test]].reset_index(drop=True),
-        facts["target"],
+        target,
     )
 
 
@@ -67,7 +105,7 @@ def run_one(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     preset, table, seed = options.one[0], options.one[1], int(options.one[2])
-    train, test, target = load(options.data, table, seed)
+    train, test, target = load(None if options.openml else options.data, table, seed)
     started = time.perf_counter()
     model = TabTreeFormer(preset, target, **parse_settings(options.set), random_state=seed, verbose=False).fit(train)
     fitted = time.perf_counter()
@@ -102,6 +140,7 @@ def run_all(options: argparse.Namespace) -> pd.DataFrame:
 
     def run(key: tuple[str, ...]) -> None:
         command = [sys.executable, __file__, "--data", str(options.data), "--label", options.label, "--one", *key[1:]]
+        command += ["--openml"] if options.openml else []
         command += [word for setting in options.set for word in ("--set", setting)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         finished = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -156,9 +195,17 @@ def main() -> None:
     if options.one:
         run_one(options)
         return
-    if not (options.data / "datasets.json").exists():
-        sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder of the tables with --data")
-    summarise(run_all(options))
+    if not options.openml and not (options.data / "datasets.json").exists():
+        sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder with --data, or ask for --openml")
+    if not options.ablations:
+        summarise(run_all(options))
+        return
+    settings, means = options.set, {}
+    for options.label, changes in ABLATIONS.items():
+        options.set = settings + changes
+        means[options.label] = run_all(options)[list(METRICS)].mean()
+    print(f"\nmeans over {options.tables}, {options.seeds} seeds")
+    print(pd.DataFrame(means).T.rename(columns=METRICS).round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_unusual_tables_work(df):
 def test_it_says_what_it_chose(mixed, capsys):
     TabTreeFormer(target="income", **QUICK, random_state=0).fit(mixed)
     assert (
-        "auto: 50 trees, 8 tokens of values a row; two networks of 2 layers × 48, up to 12 steps of 64 rows each"
+        "auto: 50 trees, 6 tokens of values a row; two networks of 2 layers × 48, up to 12 steps of 64 rows each"
         in (capsys.readouterr().err)
     )
 

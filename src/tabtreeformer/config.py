@@ -115,6 +115,8 @@ class ModelConfig:
     """Trees whose leaves are summed into one prompt position (with softmax `allowed`)."""
     order: Literal["natural", "any"] = "natural"
     """With softmax `allowed`: columns in table order, or in a new order for each row while training."""
+    frequency_start: bool = True
+    """With softmax `allowed`: start the output biases at the frequencies of the ids, not at zero."""
     basis: int = 0
     """With softmax `allowed`: so many smooth functions of an id's rank shape the embeddings and heads of numbers."""
     own_rows: int = 0

@@ -185,9 +185,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
-        n = _count(n)
+        fitted, n = self._check_fitted(), _count(n)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
-        fitted = self._check_fitted()
         asked = given if given is not None else answers.shares_as_rows(fitted, n, balance, mix)
         if isinstance(asked, Mapping):
             return kind.build(self._ask(n, random_state, lambda rows: answers.sample_given(fitted, rows, n, asked)))

@@ -19,7 +19,7 @@ def test_values_that_are_missing_together_stay_so():
             "c": pd.Series(rng.choice(["u", "v"], n)).mask(gap),
         }
     )
-    model = TabTreeFormer(target="kind", train={"steps": 150, "validate_every": 50}, random_state=0, verbose=False).fit(
+    model = TabTreeFormer(target="kind", train={"steps": 400, "validate_every": 50}, random_state=0, verbose=False).fit(
         df
     )
     rows = model.sample(1000, random_state=0)

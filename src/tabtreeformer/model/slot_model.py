@@ -67,7 +67,8 @@ class SlotModel(nn.Module):
             local = self._local(rows[:, 1:-1])[:, self.layout.n_trees :]  # (N, D)
             slots = self.layout.value_slots
             counts = [torch.bincount(local[:, i], minlength=slot.size) for i, slot in enumerate(slots)]
-            self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
+            if self.config.frequency_start:
+                self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
             if self.smooth_values is not None and self.smooth_head is not None:
                 own = [_stands_out(counts[i], self.config.own_rows) for i in _numbers(self.layout)]
                 for smooth in (self.smooth_values, self.smooth_head):
