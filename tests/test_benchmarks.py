@@ -1,0 +1,48 @@
+"""The benchmarks' own parts that can break without anybody running them."""
+
+import importlib.util
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tabtreeformer import TabTreeFormer
+from tabtreeformer.config import parse_settings
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+QUALITY = load("quality")
+
+
+@pytest.mark.parametrize("name", QUALITY.ABLATIONS)
+def test_every_ablation_can_be_fitted_and_changes_a_setting(name, mixed):
+    sections = parse_settings(QUALITY.ABLATIONS[name])
+    sections.setdefault("train", {}).update({"steps": 4, "validate_every": 2})
+    model = TabTreeFormer(target="income", **sections, random_state=0, verbose=False).fit(mixed)
+    assert len(model.sample(5)) == 5
+    plain = TabTreeFormer("auto", target="income", train={"steps": 4, "validate_every": 2})._config(len(mixed), 2)
+    assert (model.fitted_.config == plain) == (name == "whole")
+
+
+def test_the_papers_means_are_those_of_its_tables():
+    means = QUALITY.paper_means(["iris", "boston", "diabetes", "breast-w", "wdbc", "credit-g", "qsar-biodeg"])
+    assert means.loc["ttf_s", "Shape"] == pytest.approx(0.902, abs=5e-4)
+    assert means.loc["ttf_nm", "relative error"] == pytest.approx(0.012, abs=5e-4)
+
+
+def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
+    options = type("Options", (), {})()
+    options.out, options.label, options.presets, options.tables = tmp_path / "q.csv", "", "auto", "iris"
+    options.seeds, options.jobs, options.set, options.data, options.openml = 2, 1, [], Path("nowhere"), False
+    row = {"label": "", "preset": "auto", "table": "iris", **dict.fromkeys(QUALITY.METRICS, 0.5)}
+    pd.DataFrame([{**row, "seed": seed} for seed in range(2)]).to_csv(options.out, index=False)
+    monkeypatch.setattr(QUALITY.subprocess, "run", lambda *a, **k: pytest.fail("ran again"))
+    assert len(QUALITY.run_all(options)) == 2
