@@ -30,6 +30,14 @@ def test_larger_tables_get_larger_models():
     assert small.train.batch_size < large.train.batch_size
 
 
+def test_a_step_of_a_wide_table_costs_no_more():
+    for n_rows in (614, 39_000):
+        narrow, wide = auto(n_rows, n_columns=32), auto(n_rows, n_columns=300)
+        assert wide.train.batch_size * 300 <= narrow.train.batch_size * 32 * 2.5
+        assert wide.sampling.batch_size < narrow.sampling.batch_size
+        assert wide.train.validation_rows < narrow.train.validation_rows
+
+
 def test_overrides_win():
     config = configure("auto", {"model": {"width": 32}, "tree": {"params": {"n_estimators": 7}}}, n_rows=500)
     assert config.model.width == 32
@@ -94,3 +102,11 @@ def test_a_budget_is_kept_and_an_impossible_one_is_refused(mixed):
     assert len(model.sample(10)) == 10
     with pytest.raises(ConfigError, match="budget_seconds must be above 0, got -1"):
         TabTreeFormer(budget_seconds=-1).fit(mixed)
+
+
+def test_rows_are_drawn_with_the_settings_of_the_tables_size(mixed, tmp_path):
+    large = pd.concat([mixed] * 90, ignore_index=True)
+    model = TabTreeFormer(target="income", train={"steps": 2}, random_state=0, verbose=False).fit(large)
+    assert model._sampling() == auto(len(large)).sampling != auto(len(mixed)).sampling
+    model.save(tmp_path / "m.tabtree")
+    assert TabTreeFormer.load(tmp_path / "m.tabtree").fitted_.config.sampling == auto(len(large)).sampling

@@ -23,7 +23,11 @@ PRESETS: Mapping[str, Config] = {
 AUTO = "auto"
 
 
-def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm") -> Config:
+WIDE = 32
+"""From so many columns on, batches shrink as rows grow longer, so that a step costs the same time and memory."""
+
+
+def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm", n_columns: int = 10) -> Config:
     """Our own preset: the paper's idea, sized by the table and made for a CPU.
 
     `n_classes` is that of the target, None for a number: boosting builds a tree for each class beyond two in every
@@ -31,7 +35,8 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     """
     small = n_rows < 5_000
     passes = 2 if small else 1
-    batch_size = 64 if small else 256
+    narrow = min(1.0, WIDE / n_columns)
+    batch_size = max(16, round((64 if small else 256) * narrow))
     half_pass = max(1, n_rows // 2 // batch_size)
     rounds = max(5, 50 // (n_classes if n_classes and n_classes > 2 else 1))
     trees: dict[str, dict[str, Any]] = {
@@ -65,24 +70,32 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             shared_passes=10,
             blank_prompts=0.1,
             prompts="validated",
-            validation_rows=4096,
+            validation_rows=max(256, round(4096 * narrow)),
             validate_every=max(20, passes * half_pass),
             patience=8 if small else 4,
         ),
         sampling=SampleConfig(
-            temperature_category=1.1 if small else 1.0, temperature_numeric=1.1 if small else 1.0, batch_size=2048
+            temperature_category=1.1 if small else 1.0,
+            temperature_numeric=1.1 if small else 1.0,
+            batch_size=max(128, round(2048 * narrow)),
         ),
     )
 
 
-def configure(preset: str, overrides: Mapping[str, Any], n_rows: int = 1000, n_classes: int | None = None) -> Config:
+def configure(
+    preset: str,
+    overrides: Mapping[str, Any],
+    n_rows: int = 1000,
+    n_classes: int | None = None,
+    n_columns: int = 10,
+) -> Config:
     """Return the preset with `overrides` applied; a section is a mapping of fields or a whole dataclass.
 
-    `auto` looks at the table: its rows and the classes of its target.
+    `auto` looks at the table: its rows, its columns and the classes of its target.
     """
     one_of("preset", preset, (AUTO, *PRESETS))
     if preset != AUTO:
         return override(PRESETS[preset], overrides, prefix="")
     tree = overrides.get("tree", {})
     name = tree.model if isinstance(tree, TreeConfig) else tree.get("model", "") if isinstance(tree, Mapping) else ""
-    return override(auto(n_rows, n_classes, name or "lightgbm"), overrides, prefix="")
+    return override(auto(n_rows, n_classes, name or "lightgbm", n_columns), overrides, prefix="")

@@ -124,7 +124,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             schema.column(self.target)  # says which columns there are when this is none of them
         tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
         encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
-        config = self._config(len(frame), None if encoder is None else encoder.n_classes)
+        config = self._config(len(frame), None if encoder is None else encoder.n_classes, frame.shape[1])
         codec = TableCodec.learn(frame, schema, config.tokens, self._wanted_constraints(schema))
         budget = math.inf if self.budget_seconds is None else self.budget_seconds
         leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
@@ -250,12 +250,12 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         fitted = self._check_fitted()
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
         with stage(self._progress(), "sample", n) as advance, threads_for(fitted.config.model.width):
-            return question(answers.writer(fitted, self._config().sampling, seed, advance))
+            return question(answers.writer(fitted, self._sampling(), seed, advance))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
         fitted = self._check_fitted()
-        config = dataclasses.replace(fitted.config, sampling=self._config().sampling)
+        config = dataclasses.replace(fitted.config, sampling=self._sampling())
         write_archive(path, dataclasses.replace(fitted, config=config).to_members())
 
     @classmethod
@@ -291,7 +291,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             **fitted.record,
         }
 
-    def _config(self, n_rows: int = 1000, n_classes: int | None = None) -> Config:
+    def _config(self, n_rows: int = 1000, n_classes: int | None = None, n_columns: int = 10) -> Config:
         tree = {"model": self.tree} if isinstance(self.tree, str) else self.tree
         sections = {
             "tree": tree,
@@ -301,7 +301,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "sampling": self.sampling,
         }
         overrides = {name: value for name, value in sections.items() if value is not None}
-        return configure(self.preset, overrides, n_rows, n_classes)
+        return configure(self.preset, overrides, n_rows, n_classes, n_columns)
 
     def _wanted_constraints(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
         """What the parameter and the schema say about relations between columns."""
@@ -312,6 +312,11 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if schema.constraints is not None:
             return schema.constraints
         return "auto" if self.preset == AUTO else None
+
+    def _sampling(self) -> SampleConfig:
+        """Settings of sampling as they are now, on top of what the preset says of the fitted table."""
+        fitted = self._check_fitted()
+        return self._config(fitted.record["rows"], n_columns=len(fitted.schema.names)).sampling
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()
