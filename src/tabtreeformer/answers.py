@@ -22,8 +22,8 @@ from .errors import ConditionError, ConfigError
 from .fitted import Fitted
 from .generation import RowWriter
 from .model import SlotModel
-from .schema import MEASURED
-from .tokens.allowed import Allowed, allow, holds
+from .schema import CONSTANT, IDENTIFIER, MEASURED
+from .tokens.allowed import Allowed, allow, holds, known_labels
 from .tokens.atoms import AtomCodec
 from .tokens.column import ColumnCodec, LabelCodec
 from .tokens.times import TickCodec
@@ -60,8 +60,8 @@ def sample_given(fitted: Fitted, rows: RowWriter, n: int, given: Mapping[Name, A
     allowed = {}
     for name, value in given.items():
         place, codec = _column(fitted, name)
-        condition = as_condition(value, measured=codec.column.kind in MEASURED)
-        allowed[place] = allow(codec, condition)
+        measured = codec.column.kind in MEASURED or (codec.column.kind == CONSTANT and codec.column.sort != "label")
+        allowed[place] = allow(codec, as_condition(value, measured=measured))
     frame = rows.codec.decode(rows.rows_within(n, allowed), rows.rng, within=allowed)
     if not fitted.codec.rules.rules:
         return frame
@@ -70,8 +70,7 @@ def sample_given(fitted: Fitted, rows: RowWriter, n: int, given: Mapping[Name, A
         if not len(bad):
             return frame
         again = rows.codec.decode(rows.rows_within(len(bad), allowed), rows.rng, n * (attempt + 1), within=allowed)
-        frame.iloc[bad] = again.to_numpy()
-        frame = frame.astype(again.dtypes.to_dict())
+        frame = pd.concat([frame.drop(index=bad), again.set_axis(bad)]).sort_index()
     raise ConditionError(
         f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the relations "
         f"{', '.join(fitted.codec.rules.texts)}; give other conditions, or fit without a relation"
@@ -92,11 +91,23 @@ def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bo
             ids[:, _slots(fitted, place)] = fitted.codec.columns[place].encode(part[fitted.schema.names[place]])
         limits = {}
         if fill:
-            unknown = [p for p in range(len(fitted.codec.columns)) if p not in known]
-            limits = {p: allow(fitted.codec.columns[p], present()) for p in unknown if _can_be_filled(fitted, p)}
+            unknown = [p for p in range(len(fitted.codec.columns)) if p not in known and _slots(fitted, p)]
+            limits = {p: _present(fitted.codec.columns[p]) for p in unknown if fitted.codec.columns[p].missing}
         drawn = rows.completed(ids, known, _known_leaves(fitted, known, part), limits)
         pieces.append(_keep_given(fitted.codec.decode(drawn, rows.rng), part))
-    return pd.concat(pieces).loc[partial.index]
+    return _as_fitted(fitted, pd.concat(pieces).loc[partial.index])
+
+
+def sample_shares(
+    fitted: Fitted,
+    rows: RowWriter,
+    n: int,
+    balance: Name | None,
+    mix: Mapping[Name, Mapping[Any, float]] | None,
+) -> pd.DataFrame:
+    """Write n rows in which the classes of a column come in equal or stated shares, in random order."""
+    partial = _shares_as_rows(fitted, n, balance, mix)
+    return complete(fitted, rows, partial.iloc[rows.rng.permutation(n)].reset_index(drop=True), fill=False)
 
 
 def repeated(partial: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -108,12 +119,10 @@ def repeated(partial: pd.DataFrame, n: int) -> pd.DataFrame:
     return partial.iloc[np.arange(n) % len(partial)].reset_index(drop=True)
 
 
-def shares_as_rows(
+def _shares_as_rows(
     fitted: Fitted, n: int, balance: Name | None, mix: Mapping[Name, Mapping[Any, float]] | None
-) -> pd.DataFrame | None:
-    """Partial rows with the classes of a column in equal or stated shares; None where nothing is asked."""
-    if balance is None and mix is None:
-        return None
+) -> pd.DataFrame:
+    """Partial rows with the classes of a column in equal or stated shares."""
     if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
         raise ConfigError("give either balance, or mix with one column and the shares of its classes")
     name = balance if balance is not None else next(iter(mix or ()))
@@ -124,7 +133,7 @@ def shares_as_rows(
     shares = dict.fromkeys(labels, 1.0) if balance is not None else dict((mix or {})[name])
     unknown = [value for value in shares if value not in labels]
     if unknown:
-        raise ConditionError(f"column {name!r} never was {unknown[0]!r}; known: {', '.join(map(repr, labels))}")
+        raise ConditionError(f"column {name!r} never was {unknown[0]!r}; known: {known_labels(labels)}")
     total = sum(shares.values())
     if not total > 0 or min(shares.values()) < 0:
         raise ConfigError(f"mix: the shares of {name!r} must be numbers from 0, one of them above 0")
@@ -183,7 +192,7 @@ def predict(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.Seed
         values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
     else:
         raise ConditionError(f"column {target!r} is {codec.column.kind} and cannot be predicted; draw it with impute")
-    return pd.Series(values.to_numpy() if values.dtype == object else values.array, index=df.index, name=target)
+    return pd.Series(values.array, index=df.index, name=target, dtype=values.dtype)
 
 
 def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
@@ -246,8 +255,11 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, last: int | None) -> NDArray[
         raise ConfigError("likelihoods need a model with model.softmax='allowed', as the preset auto has")
     if last is not None:
         _any_order(fitted)
-    frame = fitted.schema.validate(df)
-    ids, layout = fitted.codec.encode(frame), fitted.layout
+    _check_rows(fitted, df)
+    absent = [name for name in fitted.schema.names if name not in df.columns]
+    if absent:
+        raise ConfigError(f"rows can be judged only as a whole; they lack {', '.join(map(repr, absent))}")
+    ids, layout = fitted.codec.encode(df), fitted.layout
     blank = np.full((len(ids), layout.n_trees), -1, dtype=np.int32)
     tokens = torch.from_numpy(layout.to_tokens(blank, ids))
     slots = list(range(layout.n_values))
@@ -302,10 +314,9 @@ def _known_leaves(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> N
     if fitted.tree_encoder is None:
         return None
     names = {fitted.schema.names[place] for place in known}
-    if not set(fitted.schema.names) - {fitted.tree_target} <= names:
+    if not {source.column.name for source in fitted.tree_encoder.sources} <= names:
         return None
-    whole = part.assign(**{str(fitted.tree_target): pd.NA}) if fitted.tree_target not in part else part
-    return fitted.leaf_model.leaves(fitted.tree_encoder.features(whole))
+    return fitted.leaf_model.leaves(fitted.tree_encoder.features(part))
 
 
 def _by_pattern(fitted: Fitted, partial: pd.DataFrame) -> Iterator[tuple[list[int], pd.DataFrame]]:
@@ -319,11 +330,14 @@ def _by_pattern(fitted: Fitted, partial: pd.DataFrame) -> Iterator[tuple[list[in
 
 
 def _can_be_given(fitted: Fitted, place: int) -> bool:
-    return bool(_slots(fitted, place)) and fitted.codec.columns[place].column.kind != "identifier"
+    return bool(_slots(fitted, place)) and fitted.codec.columns[place].column.kind != IDENTIFIER
 
 
-def _can_be_filled(fitted: Fitted, place: int) -> bool:
-    return fitted.codec.columns[place].missing and _can_be_given(fitted, place)
+def _present(codec: ColumnCodec) -> Allowed:
+    """Any value but a missing one; of a key, which cannot be given, it says only that there is one."""
+    if codec.column.kind == IDENTIFIER:
+        return Allowed((np.array([True, False]),))
+    return allow(codec, present())
 
 
 def _keep_given(drawn: pd.DataFrame, part: pd.DataFrame) -> pd.DataFrame:
@@ -336,6 +350,23 @@ def _keep_given(drawn: pd.DataFrame, part: pd.DataFrame) -> pd.DataFrame:
         elif known.any():
             drawn[name] = part[name].where(known, drawn[name].astype(part[name].dtype))
     return drawn
+
+
+def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
+    """Give columns the dtype of the fitted table where no value changes by it: 3.0 is a 3 again once no gap is left."""
+    for column in fitted.schema.columns:
+        series = frame[column.name]
+        wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
+        if series.dtype == wanted:
+            continue
+        try:
+            cast = series.astype(wanted)
+        except (ValueError, TypeError):
+            continue
+        same = (cast == series) | (cast.isna() & series.isna())
+        if same.fillna(False).all():
+            frame[column.name] = cast
+    return frame
 
 
 def _meets(fitted: Fitted, allowed: Mapping[int, Allowed], frame: pd.DataFrame) -> NDArray[np.bool_]:

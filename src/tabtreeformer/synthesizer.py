@@ -187,16 +187,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         """
         fitted, n = self._check_fitted(), _count(n)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
-        asked = given if given is not None else answers.shares_as_rows(fitted, n, balance, mix)
-        if isinstance(asked, Mapping):
-            return kind.build(self._ask(n, random_state, lambda rows: answers.sample_given(fitted, rows, n, asked)))
-        if asked is not None:
-            partial, _ = take_in(asked)
-            copies = answers.repeated(partial, n)
-            return kind.build(
-                self._ask(n, random_state, lambda rows: answers.complete(fitted, rows, copies, fill=False))
-            )
-        return kind.build(self._ask(n, random_state, lambda rows: fitted.codec.decode(rows.any_rows(n), rows.rng)))
+        return kind.build(self._ask(n, random_state, _question(fitted, n, given, balance, mix)))
 
     def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
         """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
@@ -204,8 +195,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         With several draws, a list of tables for multiple imputation.
         """
         fitted, n_draws = self._check_fitted(), _count(n_draws, "n_draws")
-        partial, kind = take_in(df)
-        table = partial.reindex(columns=[n for n in fitted.schema.names if n in partial.columns])
+        table, kind = take_in(df)
         filled = [
             self._ask(len(table), seed, lambda rows: answers.complete(fitted, rows, table, fill=True))
             for seed in _several(random_state, n_draws)
@@ -326,6 +316,29 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if fitted is None:
             raise NotFittedError("this TabTreeFormer is not fitted; call fit(df) first, or TabTreeFormer.load(path)")
         return fitted
+
+
+def _question(
+    fitted: Fitted,
+    n: int,
+    given: Any,
+    balance: str | int | None,
+    mix: Mapping[str | int, Mapping[Any, float]] | None,
+) -> Callable[[RowWriter], pd.DataFrame]:
+    """What `sample` was asked: at most one thing beyond n rows."""
+    if sum(asked is not None for asked in (given, balance, mix)) > 1:
+        raise ConfigError("give one of given, balance and mix")
+    if isinstance(given, Mapping):
+        return lambda rows: answers.sample_given(fitted, rows, n, given)
+    if given is not None:
+        partial, _ = take_in(given)
+        if not isinstance(partial, pd.DataFrame):
+            raise ConfigError(f"given must be a dict of conditions or a table of partial rows, got {given!r}")
+        copies = answers.repeated(partial, n)
+        return lambda rows: answers.complete(fitted, rows, copies, fill=False)
+    if balance is not None or mix is not None:
+        return lambda rows: answers.sample_shares(fitted, rows, n, balance, mix)
+    return lambda rows: fitted.codec.decode(rows.any_rows(n), rows.rng)
 
 
 def _fit_trees(

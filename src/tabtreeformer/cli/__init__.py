@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +14,12 @@ from .audit import audit
 from .card import card
 from .evaluate import evaluate
 from .fit import fit
+from .impute import impute
 from .inspect import inspect
+from .predict import predict
 from .sample import sample
 from .schema import schema
+from .score import score
 
 app = typer.Typer(
     name="ttf",
@@ -28,13 +32,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command()(fit)
-app.command()(sample)
-app.command()(inspect)
-app.command()(schema)
-app.command()(evaluate)
-app.command()(audit)
-app.command()(card)
+for command in (fit, sample, impute, score, predict, inspect, schema, evaluate, audit, card):
+    # Docstrings are raw; what keeps help from running examples together is a real backspace.
+    app.command(help=cleandoc(command.__doc__ or "").replace(r"\b", "\b"))(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .conditions import CONDITION, named, read_conditions, read_mix
 from .options import SOURCES, Decimal, Encoding, Format, Overwrite, Quote, Sep, Sheet, TableName, given
 
 
@@ -14,6 +15,17 @@ def sample(
     model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
     rows: Annotated[int, typer.Option("-n", "--rows", help="How many rows.", show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option("--given", metavar="COLUMN=CONDITION", help=f"{CONDITION} Can be given more than once."),
+    ] = None,
+    balance: Annotated[
+        str | None, typer.Option(help="A column whose classes come equally often.", show_default=False)
+    ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN=CLASS:SHARE,…", help="Shares of a column's classes, as class=a:0.3,b:0.7."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,13 +44,17 @@ def sample(
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    r"""Write exactly as many new rows as asked for.
+    r"""Write exactly as many new rows as asked for, all of which meet what is given.
 
     \b
     Examples:
       ttf sample model.tabtree -n 1000 -o new.csv
       ttf sample model.tabtree -n 1000 -o new.parquet --seed 7
       ttf sample model.tabtree -n 1000 -o "sqlite:///shop.db" --table new_orders
+      ttf sample model.tabtree -n 500 -o new.csv --given sex=Female --given age=30..40 --given "hours=>=40"
+      ttf sample model.tabtree -n 500 -o new.csv --given "state=CA,NY" --given "job=!=none" --given note=missing
+      ttf sample model.tabtree -n 500 -o new.csv --balance class
+      ttf sample model.tabtree -n 500 -o new.csv --mix "class=a:0.3,b:0.7"
     """
     import dataclasses
     import time
@@ -60,7 +76,14 @@ def sample(
     if sections:
         fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
     started = time.perf_counter()
-    df = fitted.sample(rows, random_state=seed)
+    table = fitted.fitted_.codec
+    df = fitted.sample(
+        rows,
+        random_state=seed,
+        given=read_conditions(conditions, table) if conditions else None,
+        balance=None if balance is None else named(balance, table),
+        mix=None if mix is None else read_mix(mix, table),
+    )
     seconds = time.perf_counter() - started
     write_table(df, output, **options)
     if not quiet:

@@ -83,11 +83,12 @@ class RowWriter:
         loose = sum(not conditions.settled for conditions in allowed.values())
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
         halves = (slice(0, n // 2), slice(n // 2, n))
+        offsets = self.rng.random(2)  # drawn here: the threads below must not share a generator
 
         def draw(j: int) -> None:
             size = len(rows[halves[j]])
-            if loose > 1:
-                rows[halves[j]] = self._weighed(j, size, plan, len(slots))
+            if loose > 1 and size:
+                rows[halves[j]] = self._weighed(j, size, plan, len(slots), offsets[j])
             else:
                 rows[halves[j]] = self.samplers[j].draw(self._blank(size), self.generators[j], _nothing, plan)
 
@@ -128,7 +129,7 @@ class RowWriter:
         self.advance(len(rows))
         return rows
 
-    def _weighed(self, j: int, n: int, plan: Plan, n_limited: int) -> Ids:
+    def _weighed(self, j: int, n: int, plan: Plan, n_limited: int, offset: float) -> Ids:
         """Draw the limited slots of more rows than are needed, and keep n by how likely their limits were.
 
         Slot by slot, a limit is kept by leaving out ids; that alone would not let a later limit speak on an earlier
@@ -138,7 +139,7 @@ class RowWriter:
         many = n * CANDIDATES
         starts, weights = sampler.draw_start(self._blank(many), generator, plan, n_limited)
         chances = np.exp(weights - weights.max())
-        points = (np.arange(n) + self.rng.random()) / n
+        points = (np.arange(n) + offset) / n
         kept = np.searchsorted(np.cumsum(chances / chances.sum()), points).clip(max=many - 1)
         given = Plan(plan.order, n_limited, plan.allowed)
         return sampler.draw(self._blank(n), generator, _nothing, given, starts[kept])

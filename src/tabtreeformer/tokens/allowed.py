@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator as op
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..conditions import Condition
 from ..errors import ConditionError, SchemaError
-from ..schema import IDENTIFIER, MEASURED, Column
+from ..schema import CONSTANT, IDENTIFIER, MEASURED, Column
 from .atoms import AtomCodec
 from .column import ColumnCodec, ConstantCodec, LabelCodec
 from .times import TickCodec, TimeCodec
@@ -55,7 +56,8 @@ def allow(codec: ColumnCodec, condition: Condition) -> Allowed:
     if condition.operator == "present":
         return _with_missing(codec, [None] * len(inner.slots(0)), ())
     if isinstance(inner, LabelCodec | TextCodec):
-        return _with_missing(codec, [_label_mask(codec, inner, condition)], ())
+        mask = _label_mask(codec, inner, condition)
+        return _with_missing(codec, [mask] if inner.slots(0) else [], ())
     spans = _spans(codec, condition)
     if isinstance(inner, AtomCodec):
         masks = _id_masks(inner, spans)
@@ -145,8 +147,14 @@ def _missing(codec: ColumnCodec, condition: Condition) -> Allowed:
 def _constant(codec: ColumnCodec, inner: ConstantCodec, condition: Condition) -> Allowed:
     value = inner.value
     operands = [plain_value(codec.column, operand) for operand in condition.operands]
-    if value is None or not _meets(value, condition.operator, operands):
-        raise ConditionError(f"column {codec.column.name!r} is always {value!r}; {condition} cannot be")
+    try:
+        met = value is not None and _meets(value, condition.operator, operands)
+    except TypeError:  # a text is neither more nor less than a number
+        met = False
+    if not met:
+        nothing = np.zeros((1, 0)), np.random.default_rng(0)
+        shown = "missing" if value is None else repr(codec.column.write(inner.decode(*nothing)).iloc[0])
+        raise ConditionError(f"column {codec.column.name!r} is always {shown}; {condition} cannot be")
     return Allowed(())
 
 
@@ -165,20 +173,21 @@ def _meets(value: Any, operator: str, operands: list[Any]) -> bool:
 def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Condition) -> Mask:
     """Which labels the condition leaves."""
     column, labels = codec.column, inner.labels.values
-    size = inner.slots(0)[0].size if inner.slots(0) else len(labels)
+    size = inner.slots(0)[0].size if inner.slots(0) else 1
     place = {label: code for code, label in enumerate(labels)}
     operands = [plain_value(column, operand) for operand in condition.operands]
     mask = np.zeros(size, dtype=bool)
     if condition.operator in ("eq", "ne", "isin"):
         for operand in operands:
             if operand not in place:
-                known = ", ".join(repr(label) for label in labels[:MANY]) + (", …" if len(labels) > MANY else "")
-                raise ConditionError(f"column {column.name!r} never was {operand!r}; known: {known}")
+                raise ConditionError(f"column {column.name!r} never was {operand!r}; known: {known_labels(labels)}")
             mask[place[operand]] = True
         mask = ~mask if condition.operator == "ne" else mask
     else:
-        keys = list(range(len(labels))) if column.ordered else list(labels)
-        ends = [place.get(operand) if column.ordered else operand for operand in operands]
+        keys, ends = list(labels), operands
+        if column.ordered:  # by their place among all categories, those that no row had too
+            ranks = {label: rank for rank, label in enumerate(column.categories or ())}
+            keys, ends = [ranks[label] for label in labels], [ranks.get(operand) for operand in operands]
         if None in ends or any(isinstance(key, str) != isinstance(end, str) for key in keys for end in ends):
             raise ConditionError(
                 f"column {column.name!r} has no order in which {condition} means something; use a list"
@@ -187,6 +196,11 @@ def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Co
     if not mask.any():
         _refuse(codec, condition)
     return mask
+
+
+def known_labels(labels: Sequence[Any]) -> str:
+    """The first of the labels, for a message."""
+    return ", ".join(repr(label) for label in labels[:MANY]) + (", …" if len(labels) > MANY else "")
 
 
 def _spans(codec: ColumnCodec, condition: Condition) -> list[Span]:
@@ -263,7 +277,7 @@ def _draw(inner: AtomCodec, pieces: list[Span], n: int, rng: np.random.Generator
 def plain_value(column: Column, value: Any) -> Any:
     """A value as a user writes it → as the column reads its own."""
     try:
-        if column.kind in MEASURED:
+        if column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label"):
             return _measured_value(column, value)
         return column.read(pd.Series([value], dtype=object)).iloc[0]
     except (SchemaError, ValueError, TypeError, OverflowError) as error:

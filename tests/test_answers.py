@@ -1,0 +1,394 @@
+"""One fitted model answers every question about its table; what it has learned does not matter here."""
+
+import itertools
+
+import hypothesis
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+import tabtreeformer as ttf
+from tabtreeformer import ConditionError, ConfigError, SchemaError, TabTreeFormer
+
+TINY = {
+    "tree": {"tune": False, "params": {"n_estimators": 3, "num_leaves": 5}},
+    "tokens": {"quantiles": 20},
+    "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
+    "train": {"steps": 4, "batch_size": 32, "validate_every": 2},
+}
+N = 240
+
+
+def table():
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, N)
+    start = pd.Timestamp("2023-01-02") + pd.to_timedelta(rng.integers(0, 400, N), unit="D")
+    return pd.DataFrame(
+        {
+            "id": [f"P-{i:04d}" for i in rng.permutation(N)],
+            "age": age,
+            "height": rng.normal(1.7, 0.1, N).round(2),
+            "weight": pd.Series(rng.normal(70, 9, N)).mask(rng.random(N) < 0.2),
+            "town": pd.Series(rng.choice(["Bern", "Köln", "Ulm"], N), dtype=object).mask(rng.random(N) < 0.1),
+            "size": pd.Categorical(rng.choice(["S", "L"], N), categories=["S", "M", "L"], ordered=True),
+            "smoker": rng.random(N) < 0.3,
+            "seen": pd.Series(start).dt.tz_localize("Europe/Zurich"),
+            "stay": pd.to_timedelta(rng.integers(1, 90, N) * 30, unit="min"),
+            "unit": "kg",
+            "income": np.where(age > 45, ">50K", "<=50K"),
+        }
+    )
+
+
+DF = table()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TabTreeFormer(target="income", **TINY, constraints=None, random_state=0, verbose=False).fit(DF)
+
+
+def valid(rows, n):
+    assert len(rows) == n
+    assert list(rows.columns) == list(DF.columns)
+    assert (rows.dtypes == DF.dtypes).all()
+    for name in DF.columns:
+        if not DF[name].isna().any():
+            assert rows[name].notna().all(), name
+    for name in ("town", "size", "income", "unit"):
+        assert set(rows[name].dropna()) <= set(DF[name].dropna())
+    for name in ("age", "height", "weight", "seen", "stay"):
+        assert rows[name].dropna().between(DF[name].min(), DF[name].max()).all(), name
+
+
+# ---- sample(given=…)
+
+
+def test_conditions_of_all_kinds_at_once(model):
+    given = {
+        "age": (30, 40), "town": ["Ulm", "Bern"], "income": ">50K", "smoker": True, "size": ttf.ge("M"),
+        "weight": ttf.missing(), "seen": ttf.lt("2023-06-01"), "stay": ttf.gt("5h"), "unit": "kg",
+    }  # fmt: skip
+    rows = model.sample(101, given=given, random_state=0)
+    valid(rows, 101)
+    assert rows["age"].between(30, 40).all()
+    assert rows["town"].isin(["Ulm", "Bern"]).all()
+    assert (rows["income"] == ">50K").all()
+    assert rows["smoker"].all()
+    assert (rows["size"] == "L").all()
+    assert rows["weight"].isna().all()
+    assert (rows["seen"] < pd.Timestamp("2023-06-01", tz="Europe/Zurich")).all()
+    assert (rows["stay"] > pd.Timedelta("5h")).all()
+    assert rows["id"].is_unique
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_few_rows_under_several_limits(model, n):
+    rows = model.sample(n, given={"age": (30, 60), "height": ttf.ge(1.7), "town": ttf.ne("Ulm")}, random_state=0)
+    valid(rows, n)
+
+
+def test_the_same_seed_gives_the_same_rows(model):
+    given = {"age": ttf.ge(40), "town": ttf.ne("Ulm")}
+    first, again, other = (model.sample(40, given=given, random_state=seed) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+def conditions():
+    """Any operator on any column, with operands that some row has."""
+
+    def of(name):
+        known = DF[name].dropna()
+        value = st.sampled_from(sorted(known.unique(), key=str))
+        if name in ("age", "height", "weight", "seen", "stay"):
+            return st.one_of(
+                value.map(ttf.eq), value.map(ttf.ne), value.map(ttf.ge), value.map(ttf.le),
+                value.filter(lambda v: v < known.max()).map(ttf.gt),
+                value.filter(lambda v: v > known.min()).map(ttf.lt),
+                st.tuples(value, value).map(lambda pair: tuple(sorted(pair))), st.lists(value, min_size=1, max_size=4),
+            )  # fmt: skip
+        return st.one_of(value, st.lists(value, min_size=1, max_size=3), *(value.map(ttf.ne),) * (name != "unit"))
+
+    names = st.lists(st.sampled_from([c for c in DF.columns if c != "id"]), min_size=1, max_size=4, unique=True)
+    chosen = names.flatmap(lambda some: st.fixed_dictionaries({name: of(name) for name in some}))
+    gaps = st.dictionaries(st.sampled_from(["weight", "town"]), st.sampled_from([ttf.missing(), ttf.present()]))
+    return st.builds(lambda a, b: {**a, **b}, chosen, gaps)
+
+
+def meets(series, value):
+    if isinstance(value, tuple):
+        value = ttf.between(*value)
+    if isinstance(value, list):
+        return series.isin(value)
+    if not hasattr(value, "operator"):
+        return series == value
+    tests = {
+        "eq": lambda a: series == a, "ne": lambda a: (series != a) & series.notna(), "lt": lambda a: series < a,
+        "le": lambda a: series <= a, "gt": lambda a: series > a, "ge": lambda a: series >= a,
+        "between": series.between, "missing": series.isna, "present": series.notna,
+    }  # fmt: skip
+    return tests[value.operator](*value.operands)
+
+
+@hypothesis.settings(max_examples=30, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(conditions(), st.integers(1, 30))
+def test_any_condition_is_met_by_all_of_exactly_n_rows(model, given, n):
+    rows = model.sample(n, given=given, random_state=0)
+    valid(rows, n)
+    for name, value in given.items():
+        assert meets(rows[name], value).all(), (name, value)
+
+
+def test_relations_between_columns_and_conditions_hold_together():
+    rng = np.random.default_rng(0)
+    net, tax = rng.integers(1, 50, N), rng.integers(1, 9, N)
+    df = pd.DataFrame({"net": net, "tax": tax, "total": net + tax, "kind": pd.Categorical(rng.choice(["a", "b"], N))})
+    rules = ["total = net + tax"]
+    fitted = TabTreeFormer(**TINY, constraints=rules, random_state=0, verbose=False).fit(df)
+    rows = fitted.sample(60, given={"total": (20, 40), "kind": "a"}, random_state=0)
+    assert (rows.dtypes == df.dtypes).all()
+    assert rows["total"].between(20, 40).all()
+    assert (rows["total"] == rows["net"] + rows["tax"]).all()
+    with pytest.raises(ConditionError, match="keep the relations total = net \\+ tax"):
+        fitted.sample(20, given={"total": (55, 57), "net": 1}, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"town": "Rom"}, ConditionError, "column 'town' never was 'Rom'; known: 'Bern', 'Köln', 'Ulm'"),
+        ({"twon": "Ulm"}, SchemaError, "there is no column 'twon'"),
+        ({"id": "P-0001"}, ConditionError, "column 'id' is an identifier"),
+        ({"age": ttf.gt(200)}, ConditionError, "column 'age': no value that was learned is gt\\(200\\)"),
+        ({"age": None}, ConditionError, "column 'age' had no missing values"),
+        ({"unit": "lb"}, ConditionError, "column 'unit' is always 'kg'"),
+        ({"income": 3}, ConditionError, "column 'income' never was 3"),
+        (pd.DataFrame({"twon": ["Ulm"]}), SchemaError, "there is no column 'twon'"),
+        (pd.DataFrame({"town": ["Rom"]}), SchemaError, "'town'.*'Rom'"),
+        (pd.DataFrame({"town": []}), ConfigError, "given holds no rows"),
+        ("town", ConfigError, "given must be a dict of conditions or a table of partial rows"),
+    ],
+)
+def test_what_cannot_be_given_is_named(model, given, error, message):
+    with pytest.raises(error, match=message):
+        model.sample(5, given=given)
+
+
+def test_models_trained_in_table_order_say_that_they_cannot(mixed, tiny):
+    fitted = TabTreeFormer("S", "income", **tiny, random_state=0, verbose=False).fit(mixed)
+    for ask in (
+        lambda: fitted.sample(5, given={"stadt": "Ulm"}),
+        lambda: fitted.impute(mixed),
+        lambda: fitted.predict(mixed),
+    ):
+        with pytest.raises(ConfigError, match="model.order='any'"):
+            ask()
+    with pytest.raises(ConfigError, match="model.softmax='allowed'"):
+        fitted.log_prob(mixed)
+
+
+# ---- partial rows and gaps
+
+
+def same_cells(partial, rows):
+    """What was given is there, to the bit."""
+    for name in partial.columns:
+        there = partial[name].notna()
+        assert rows[name][there].tolist() == partial[name][there].tolist(), name
+
+
+def test_partial_rows_keep_their_index_and_cells(model):
+    partial = DF[["height", "weight", "town", "size", "seen"]].iloc[:30].copy()
+    partial.loc[::3, "height"] = np.nan
+    partial.loc[::4, "size"] = None
+    partial["height"] += 1e-9  # not a value of the grid, and yet kept
+    partial.index = [f"row {i}" for i in range(30)]
+    rows = model.sample(30, given=partial, random_state=0)
+    assert rows.index.equals(partial.index)
+    assert list(rows.columns) == list(DF.columns)
+    assert (rows.dtypes == DF.dtypes).all()
+    same_cells(partial, rows)
+
+
+def test_more_rows_than_partial_ones_take_them_in_turn(model):
+    rows = model.sample(5, given=pd.DataFrame({"town": ["Ulm", "Bern"]}), random_state=0)
+    assert rows["town"].tolist() == ["Ulm", "Bern", "Ulm", "Bern", "Ulm"]
+    valid(rows, 5)
+
+
+def test_gaps_are_filled_and_all_else_stays(model):
+    rng = np.random.default_rng(1)
+    gaps = DF.sample(80, random_state=0).astype({"age": float, "smoker": object})
+    for some in (["age", "smoker", "id"], ["height", "seen", "stay", "size"], ["weight", "town", "unit", "income"]):
+        gaps.loc[rng.random(80) < 0.4, some] = None
+    filled = model.impute(gaps, random_state=0)
+    assert filled.index.equals(gaps.index)
+    assert not filled.isna().any().any()
+    same_cells(gaps, filled)
+    assert (filled.dtypes == DF.dtypes).all()
+    valid(filled, 80)
+
+
+def test_a_whole_table_comes_back_as_it_was(model):
+    whole = DF.dropna().iloc[:20]
+    pd.testing.assert_frame_equal(model.impute(whole, random_state=0), whole)
+
+
+def test_several_draws_differ_where_there_were_gaps(model):
+    draws = model.impute(DF.iloc[:40], n_draws=3, random_state=0)
+    assert len(draws) == 3
+    assert not draws[0].equals(draws[1])
+    for filled in draws:
+        same_cells(DF.iloc[:40], filled)
+    again = model.impute(DF.iloc[:40], n_draws=3, random_state=0)
+    pd.testing.assert_frame_equal(draws[2], again[2])
+    with pytest.raises(ConfigError, match="n_draws must be at least 1"):
+        model.impute(DF, n_draws=0)
+
+
+def test_gaps_need_columns_and_an_index_that_are_known(model):
+    with pytest.raises(SchemaError, match="there is no column 'other'"):
+        model.impute(DF.assign(other=1))
+    with pytest.raises(ConfigError, match="reset_index"):
+        model.impute(pd.concat([DF, DF]))
+
+
+# ---- shares
+
+
+def test_classes_come_equally_often(model):
+    rows = model.sample(99, balance="town", random_state=0)
+    assert rows["town"].value_counts().tolist() == [33, 33, 33]
+    assert not rows["town"].is_monotonic_increasing
+    valid(rows, 99)
+    assert sorted(model.sample(7, balance="smoker")["smoker"].value_counts()) == [3, 4]
+
+
+def test_classes_come_in_stated_shares(model):
+    rows = model.sample(200, mix={"income": {">50K": 0.3, "<=50K": 0.7}}, random_state=0)
+    assert rows["income"].value_counts().to_dict() == {"<=50K": 140, ">50K": 60}
+    assert set(model.sample(9, mix={"town": {"Ulm": 2}})["town"]) == {"Ulm"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"balance": "age"}, ConditionError, "column 'age' is numeric and has no classes"),
+        ({"balance": "twon"}, SchemaError, "there is no column 'twon'"),
+        ({"mix": {"town": {"Rom": 1}}}, ConditionError, "column 'town' never was 'Rom'; known: 'Bern'"),
+        ({"mix": {"town": {"Ulm": -1, "Bern": 2}}}, ConfigError, "shares of 'town' must be numbers from 0"),
+        ({"mix": {"town": {"Ulm": 0}}}, ConfigError, "shares of 'town'"),
+        ({"mix": {"town": {}}}, ConfigError, "shares of 'town'"),
+        ({"mix": {"town": {"Ulm": 1}, "size": {"S": 1}}}, ConfigError, "mix with one column"),
+        ({"balance": "town", "mix": {"size": {"S": 1}}}, ConfigError, "one of given, balance and mix"),
+        ({"balance": "town", "given": {"age": 30}}, ConfigError, "one of given, balance and mix"),
+    ],
+)
+def test_shares_that_cannot_be_are_named(model, asked, error, message):
+    with pytest.raises(error, match=message):
+        model.sample(5, **asked)
+
+
+# ---- likelihoods and predictions
+
+
+def test_chances_of_all_possible_rows_add_up_to_one():
+    rng = np.random.default_rng(0)
+    df = pd.DataFrame({name: rng.choice(list("abcd")[:k], 90) for name, k in (("x", 2), ("y", 3), ("z", 4))})
+    df["z"] = df["z"].astype(object).mask(rng.random(90) < 0.2)
+    fitted = TabTreeFormer(target="x", **TINY, constraints=None, random_state=0, verbose=False).fit(df)
+    every = pd.DataFrame(itertools.product("ab", "abc", [*"abcd", None]), columns=list("xyz"))
+    logs = fitted.log_prob(every)
+    assert np.exp(logs).sum() == pytest.approx(1, abs=1e-5)
+    parts = fitted.log_prob(every, by_column=True)
+    np.testing.assert_allclose(parts.sum(axis=1), logs, atol=1e-6)
+    # The part of the first column is that column's own chances.
+    first = np.exp(parts["x"].groupby(every["x"]).first())
+    assert first.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_likelihoods_have_the_rows_index_and_columns(model):
+    some = DF.iloc[10:30]
+    logs, parts = model.log_prob(some), model.log_prob(some, by_column=True)
+    assert logs.index.equals(some.index)
+    assert list(parts.columns) == list(DF.columns)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(parts.sum(axis=1), logs)
+    assert (parts["unit"] == 0).all()
+
+
+def test_a_density_is_by_the_unit_of_the_column(model):
+    """The same table in centimetres has densities a hundredth as high where a number stands for a stretch."""
+    inner = model.fitted_.codec.columns[2].inner
+    wide = int((inner.highs - inner.lows).argmax())
+    inside = (inner.lows[wide] + inner.highs[wide]) / 2
+    rows = DF.iloc[:1].assign(height=round(inside, 2))
+    width = inner.highs[wide] - inner.lows[wide] + 0.01
+    mass = np.exp(model.log_prob(rows, by_column=True)["height"].iloc[0]) * width
+    assert 0 < mass < 1
+
+
+def test_a_single_row_and_rows_that_all_lack_a_value_can_be_judged(model):
+    some = DF[DF["weight"].isna()].iloc[:3]
+    np.testing.assert_allclose(model.log_prob(some.iloc[:1]), model.log_prob(some).iloc[:1], rtol=1e-5)
+    assert len(model.outliers(some)) == 3
+    with pytest.raises(ConfigError, match="they lack 'age'"):
+        model.log_prob(some.drop(columns="age"))
+    with pytest.raises(SchemaError, match="column 'height' has no value in row 0"):
+        model.log_prob(some.assign(height=np.nan))
+
+
+def test_outliers_are_the_least_likely_rows(model):
+    found = model.outliers(DF, n=5)
+    logs = model.log_prob(DF)
+    assert found["log_prob"].tolist() == sorted(logs)[:5]
+    assert found["log_prob"].tolist() == logs[found.index].tolist()
+    for columns in found["columns"]:
+        assert len(set(columns)) == 3
+        assert set(columns) <= set(DF.columns)
+
+
+@pytest.mark.parametrize("target", ["income", "town", "size", "smoker"])
+def test_chances_of_classes_add_up_to_one(model, target):
+    chances = model.predict_proba(DF.iloc[5:25], target=target)
+    assert chances.index.equals(DF.index[5:25])
+    assert set(chances.columns) == set(DF[target].dropna())
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    said = model.predict(DF.iloc[5:25], target=target)
+    assert said.tolist() == chances.idxmax(axis=1).tolist()
+    assert said.dtype == DF[target].dtype
+    assert said.name == target
+
+
+def test_the_target_itself_says_nothing_and_gaps_are_no_obstacle(model):
+    some = DF.iloc[:20]
+    other = some.assign(income=some["income"].iloc[::-1].to_numpy())
+    pd.testing.assert_frame_equal(model.predict_proba(some), model.predict_proba(other))
+    pd.testing.assert_frame_equal(model.predict_proba(some), model.predict_proba(some.drop(columns="income")))
+    assert np.isfinite(model.predict_proba(some[["age"]], target="income").to_numpy()).all()
+
+
+@pytest.mark.parametrize("target", ["age", "height", "weight", "stay"])
+def test_numbers_are_predicted_inside_their_range(model, target):
+    said = model.predict(DF.iloc[:20], target=target)
+    assert said.between(DF[target].min(), DF[target].max()).all()
+
+
+@pytest.mark.parametrize("target", ["seen", "id", "unit"])
+def test_what_cannot_be_predicted_is_named(model, target):
+    with pytest.raises(ConditionError, match=f"'{target}'"):
+        model.predict(DF, target=target)
+    with pytest.raises(ConditionError, match="'age' is numeric and has no classes; use predict"):
+        model.predict_proba(DF, target="age")
+
+
+def test_answers_survive_the_file(model, tmp_path):
+    model.save(tmp_path / "m.tabtree")
+    loaded = TabTreeFormer.load(tmp_path / "m.tabtree", verbose=False)
+    given = {"age": (30, 40), "town": "Ulm"}
+    pd.testing.assert_frame_equal(
+        loaded.sample(20, given=given, random_state=0), model.sample(20, given=given, random_state=0)
+    )
+    np.testing.assert_allclose(loaded.log_prob(DF), model.log_prob(DF))
