@@ -32,8 +32,8 @@ def test_larger_tables_get_larger_models():
 
 def test_a_step_of_a_wide_table_costs_no_more():
     for n_rows in (614, 39_000):
-        narrow, wide = auto(n_rows, n_columns=32), auto(n_rows, n_columns=300)
-        assert wide.train.batch_size * 300 <= narrow.train.batch_size * 32 * 2.5
+        narrow, wide = auto(n_rows, n_columns=48), auto(n_rows, n_columns=300)
+        assert wide.train.batch_size * 300 <= narrow.train.batch_size * 48 * 2.5
         assert wide.sampling.batch_size < narrow.sampling.batch_size
         assert wide.train.validation_rows < narrow.train.validation_rows
 

@@ -23,7 +23,7 @@ PRESETS: Mapping[str, Config] = {
 AUTO = "auto"
 
 
-WIDE = 32
+WIDE = 48
 """From so many columns on, batches shrink as rows grow longer, so that a step costs the same time and memory."""
 
 
