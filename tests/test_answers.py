@@ -282,8 +282,8 @@ def test_classes_come_in_stated_shares(model):
         ({"mix": {"town": {"Ulm": 0}}}, ConfigError, "shares of 'town'"),
         ({"mix": {"town": {}}}, ConfigError, "shares of 'town'"),
         ({"mix": {"town": {"Ulm": 1}, "size": {"S": 1}}}, ConfigError, "mix with one column"),
-        ({"balance": "town", "mix": {"size": {"S": 1}}}, ConfigError, "one of given, balance and mix"),
-        ({"balance": "town", "given": {"age": 30}}, ConfigError, "one of given, balance and mix"),
+        ({"balance": "town", "mix": {"size": {"S": 1}}}, ConfigError, "one of given, balance, mix and leaf"),
+        ({"balance": "town", "given": {"age": 30}}, ConfigError, "one of given, balance, mix and leaf"),
     ],
 )
 def test_shares_that_cannot_be_are_named(model, asked, error, message):

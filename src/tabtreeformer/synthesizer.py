@@ -26,6 +26,7 @@ from .generation import PromptBank, RowWriter
 from .limits import MEMBERS
 from .presets import AUTO, configure
 from .progress import Console, Progress, Silent, stage
+from .rules import Rule, rule_of, rules
 from .schema import Schema
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
@@ -172,12 +173,14 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         given: Any = None,
         balance: str | int | None = None,
         mix: Mapping[str | int, Mapping[Any, float]] | None = None,
+        leaf: tuple[int, int] | None = None,
     ) -> Any:
         """Write exactly n new rows with the columns, order and dtypes of the fitted table.
 
         `given` are conditions that every row meets, as {"sex": "Female", "age": (30, 40), "state": ["CA", "NY"],
         "hours": ge(40)}, or a table of partial rows, each of which is completed (in turn, if n is more). `balance`
-        names a column whose classes come equally often, `mix` gives the classes of a column their shares.
+        names a column whose classes come equally often, `mix` gives the classes of a column their shares, `leaf` is
+        the tree and the leaf of one of `rules()`, inside which all rows lie.
 
         The table is of the library that was fitted, with its own types; a model that was loaded from a file returns
         pandas. `output`, as "pandas", "polars" or "pyarrow", asks for another.
@@ -187,7 +190,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         """
         fitted, n = self._check_fitted(), _count(n)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
-        return kind.build(self._ask(n, random_state, _question(fitted, n, given, balance, mix)))
+        return kind.build(self._ask(n, random_state, _question(fitted, n, given, balance, mix, leaf)))
 
     def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
         """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
@@ -228,6 +231,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         name = self._predicted(target)
         with threads_for(self._check_fitted().config.model.width):
             return answers.predict(self._check_fitted(), take_in(df)[0], name, seed_sequence(random_state))
+
+    def rules(self) -> list[Rule]:
+        """The leaves of the trees as readable rules, each with its share of rows; `sample(n, leaf=…)` draws by them."""
+        return rules(self._check_fitted())
 
     def _predicted(self, target: str | int | None) -> str | int:
         name = target if target is not None else self._check_fitted().tree_target
@@ -324,10 +331,13 @@ def _question(
     given: Any,
     balance: str | int | None,
     mix: Mapping[str | int, Mapping[Any, float]] | None,
+    leaf: tuple[int, int] | None,
 ) -> Callable[[RowWriter], pd.DataFrame]:
     """What `sample` was asked: at most one thing beyond n rows."""
-    if sum(asked is not None for asked in (given, balance, mix)) > 1:
-        raise ConfigError("give one of given, balance and mix")
+    if sum(asked is not None for asked in (given, balance, mix, leaf)) > 1:
+        raise ConfigError("give one of given, balance, mix and leaf")
+    if leaf is not None:
+        given = rule_of(fitted, leaf).conditions
     if isinstance(given, Mapping):
         return lambda rows: answers.sample_given(fitted, rows, n, given)
     if given is not None:

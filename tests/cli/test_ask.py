@@ -164,7 +164,7 @@ def test_columns_are_predicted(run, model):
         (["--given", "age=>3", "--given", "age=<9"], "column 'age' more than once"),
         (["--mix", "income=>50K"], "'>50K' is not of the form CLASS:SHARE"),
         (["--balance", "age"], "column 'age' is numeric and has no classes"),
-        (["--balance", "town", "--given", "age=30"], "one of given, balance and mix"),
+        (["--balance", "town", "--given", "age=30"], "one of given, balance, mix and leaf"),
     ],
 )
 def test_mistakes_are_one_line(run, model, words, message):
