@@ -3,9 +3,10 @@
 Given columns come first in the order of a row, so that the rest is drawn from what the networks have learned about rows
 like it. Leaf prompts must agree with what is given:
 
-- Where all features of the trees are given, the leaves are those of the row.
-- Elsewhere the first draw has a blank prompt, which the networks know from training. A drawn row has leaves of its own;
-  they become the prompt of a second draw of what is not given, and so on for `sampling.rounds` rounds.
+- Under conditions, prompts of the bank are weighed by how likely they make what is given.
+- Of partial rows in which all features of the trees are given, the leaves are those of the row.
+- Of other partial rows the first draw has a blank prompt, which the networks know from training. A drawn row has leaves
+  of its own; they become the prompt of a second draw of what is not given, and so on for `sampling.rounds` rounds.
 
 Whatever the prompt, it is masked as in training.
 """
@@ -32,8 +33,8 @@ from .sampler import Plan, Sampler
 
 Ids = NDArray[np.int32]
 Name = str | int
-CANDIDATES = 8
-"""Starts that are weighed for each row where several columns are limited but not settled."""
+CANDIDATES, LEAST_CANDIDATES = 8, 512
+"""Prompts that are weighed under conditions: so many a row, and at least so many."""
 
 
 @dataclass
@@ -80,21 +81,20 @@ class RowWriter:
         slots = self._slots_of(allowed, settled_first=True)
         masks = self._masks(allowed)
         plan = Plan(self._order(slots), 0, masks)
-        loose = sum(not conditions.settled for conditions in allowed.values())
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
         halves = (slice(0, n // 2), slice(n // 2, n))
-        offsets = self.rng.random(2)  # drawn here: the threads below must not share a generator
+        # Drawn here: the threads below must not share a generator.
+        offsets = self.rng.random(2)
+        sizes = [max(CANDIDATES * len(rows[half]), LEAST_CANDIDATES) for half in halves]
+        prompts = [bank.draw(size, self.rng) for bank, size in zip(self.banks, sizes, strict=True)]
 
         def draw(j: int) -> None:
-            size = len(rows[halves[j]])
-            if loose > 1 and size:
-                rows[halves[j]] = self._weighed(j, size, plan, len(slots), offsets[j])
-            else:
-                rows[halves[j]] = self.samplers[j].draw(self._blank(size), self.generators[j], _nothing, plan)
+            if len(rows[halves[j]]):
+                rows[halves[j]] = self._weighed(j, len(rows[halves[j]]), plan, len(slots), prompts[j], offsets[j])
 
         self._both(draw)
-        given = Plan(plan.order, len(slots), masks)
-        return self._agree(rows, given, halves)[self.rng.permutation(n)]
+        self.advance(n)
+        return rows[self.rng.permutation(n)]
 
     def completed(
         self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None, allowed: Mapping[int, Allowed]
@@ -129,20 +129,19 @@ class RowWriter:
         self.advance(len(rows))
         return rows
 
-    def _weighed(self, j: int, n: int, plan: Plan, n_limited: int, offset: float) -> Ids:
-        """Draw the limited slots of more rows than are needed, and keep n by how likely their limits were.
+    def _weighed(self, j: int, n: int, plan: Plan, n_limited: int, prompts: Ids, offset: float) -> Ids:
+        """Draw the limited slots after more prompts than are needed, and keep n by how likely their limits were.
 
-        Slot by slot, a limit is kept by leaving out ids; that alone would not let a later limit speak on an earlier
-        slot. The product of the shares that the limits left does.
+        The product of the shares that the limits left is how well a prompt agrees with what is given, and lets a later
+        limit speak on an earlier slot, which leaving out ids slot by slot would not.
         """
         sampler, generator = self.samplers[j], self.generators[j]
-        many = n * CANDIDATES
-        starts, weights = sampler.draw_start(self._blank(many), generator, plan, n_limited)
+        starts, weights = sampler.draw_start(prompts, generator, plan, n_limited)
         chances = np.exp(weights - weights.max())
         points = (np.arange(n) + offset) / n
-        kept = np.searchsorted(np.cumsum(chances / chances.sum()), points).clip(max=many - 1)
+        kept = np.searchsorted(np.cumsum(chances / chances.sum()), points).clip(max=len(prompts) - 1)
         given = Plan(plan.order, n_limited, plan.allowed)
-        return sampler.draw(self._blank(n), generator, _nothing, given, starts[kept])
+        return sampler.draw(prompts[kept], generator, _nothing, given, starts[kept])
 
     def leaves(self, frame: pd.DataFrame) -> NDArray[np.int64]:
         """Leaves of rows (n, T)."""
