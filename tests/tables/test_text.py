@@ -261,6 +261,14 @@ def test_options_that_cannot_be_are_refused(tmp_path, options, message):
         read(tmp_path, "a,b\n1,2\n", **options)
 
 
+@pytest.mark.parametrize("field", ["1.E400", "-1.5e+999", "9" * 320 + ".5"])
+def test_a_number_that_no_float_holds_stays_text(tmp_path, field):
+    (tmp_path / "t.csv").write_text(f"a,b\n{field},1.5\n2.5,inf\n")
+    frame = read_table(tmp_path / "t.csv")
+    assert frame["a"].tolist() == [field, "2.5"]
+    assert frame["b"].tolist() == [1.5, float("inf")]
+
+
 FIELDS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8),
     st.integers(-(10**25), 10**25).map(str),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,7 +75,7 @@ class Facts:
         elif not _NOT_WHOLE.search(lines):
             self._see_whole(rest)
         elif not _NOT_DECIMAL.search(lines):
-            self.decimal = True
+            self.decimal, self.text = True, any(map(_too_large, rest))
         else:
             self._see_each(rest)
 
@@ -90,7 +91,7 @@ class Facts:
                 self._see_whole({value})
             elif value in ("True", "False"):
                 self.truth = True
-            elif _DECIMAL.fullmatch(value):
+            elif _DECIMAL.fullmatch(value) and not _too_large(value):
                 self.decimal = True
             elif _COMMA.fullmatch(value):
                 self.comma = True
@@ -119,6 +120,11 @@ class Facts:
         if self.low >= 0 and self.high < 2**64:
             return "UInt64" if self.gaps else "uint64"
         return "str"  # no number has so many digits: it is a code
+
+
+def _too_large(value: str) -> bool:
+    """Whether digits such as 1.E400 make a number that no float holds."""
+    return (len(value) > 300 or "e" in value or "E" in value) and math.isinf(float(value)) and "n" not in value.lower()
 
 
 def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
