@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         SchemaError,
         TabTreeFormerError,
     )
-    from .evaluation import Evaluation, Score
-    from .judging import evaluate
+    from .evaluation import Evaluation, Score, evaluate
     from .presets import PRESETS
     from .report import write_report
     from .schema import Schema
@@ -78,7 +77,6 @@ def __getattr__(name: str) -> Any:
             "presets",
             "schema",
             "tables",
-            "judging",
             "evaluation",
             "report",
             "synthesizer",

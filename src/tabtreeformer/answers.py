@@ -20,7 +20,7 @@ from .conditions import as_condition, present
 from .config import SampleConfig
 from .errors import ConditionError, ConfigError
 from .fitted import Fitted
-from .generation import RowWriter
+from .generation import RowWriter, blank, masked
 from .model import SlotModel
 from .schema import CONSTANT, IDENTIFIER, MEASURED
 from .tokens.allowed import Allowed, allow, holds, known_labels
@@ -86,9 +86,7 @@ def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bo
     _check_rows(fitted, partial)
     pieces = []
     for known, part in _by_pattern(fitted, partial):
-        ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int32)
-        for place in known:
-            ids[:, _slots(fitted, place)] = fitted.codec.columns[place].encode(part[fitted.schema.names[place]])
+        ids = _encode_known(fitted, known, part).astype(np.int32)
         limits = {}
         if fill:
             unknown = [p for p in range(len(fitted.codec.columns)) if p not in known and _slots(fitted, p)]
@@ -208,13 +206,14 @@ def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedS
     result = np.zeros((len(df), size))
     for known, part in _by_pattern(fitted, table):
         rows = table.index.get_indexer(part.index)
-        ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int64)
-        for other in known:
-            ids[:, _slots(fitted, other)] = fitted.codec.columns[other].encode(part[fitted.schema.names[other]])
+        ids = _encode_known(fitted, known, part)
         leaves = _known_leaves(fitted, known, part)
         given = [slot for other in known for slot in _slots(fitted, other)]
         for _ in range(1 if leaves is None else PROMPTS):
-            prompts = _prompts(fitted, len(part), leaves, rng)
+            if leaves is None:
+                prompts = blank(len(part), fitted.layout.n_trees)
+            else:
+                prompts = masked(leaves, fitted.config.train.leaf_mask, rng)
             result[rows] += _slot_chances(fitted, prompts, ids, given, slots[0])
     if codec.missing:
         result[:, codec.marks[0]] = 0.0
@@ -260,8 +259,7 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, last: int | None) -> NDArray[
     if absent:
         raise ConfigError(f"rows can be judged only as a whole; they lack {', '.join(map(repr, absent))}")
     ids, layout = fitted.codec.encode(df), fitted.layout
-    blank = np.full((len(ids), layout.n_trees), -1, dtype=np.int32)
-    tokens = torch.from_numpy(layout.to_tokens(blank, ids))
+    tokens = torch.from_numpy(layout.to_tokens(blank(len(ids), layout.n_trees), ids))
     slots = list(range(layout.n_values))
     if last is not None:
         slots.sort(key=lambda i: layout.value_slots[i].column == last)
@@ -282,7 +280,7 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, last: int | None) -> NDArray[
     steps = np.diff(joint, axis=1, prepend=0.0)
     result = np.zeros((len(ids), len(fitted.schema.names)))
     for k, slot in enumerate(slots):
-        if slot < len(layout.value_slots) and fitted.codec.columns[layout.value_slots[slot].column].width:
+        if fitted.codec.columns[layout.value_slots[slot].column].width:
             result[:, layout.value_slots[slot].column] += steps[:, k]
     for place, codec in enumerate(fitted.codec.columns):
         result[:, place] -= _log_widths(codec, ids[:, _slots(fitted, place)])
@@ -301,12 +299,12 @@ def _log_widths(codec: ColumnCodec, ids: NDArray[np.int64]) -> NDArray[np.float6
     return logs
 
 
-def _prompts(fitted: Fitted, n: int, leaves: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Leaves masked as in training, or blank ones."""
-    if leaves is None:
-        return np.full((n, fitted.layout.n_trees), -1, dtype=np.int32)
-    shares = rng.uniform(*fitted.config.train.leaf_mask, size=(n, 1))
-    return np.where(rng.random(leaves.shape) < shares, -1, leaves).astype(np.int32)
+def _encode_known(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> NDArray[np.int64]:
+    """Ids of the given columns of rows (N, D), 0 elsewhere."""
+    ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int64)
+    for place in known:
+        ids[:, _slots(fitted, place)] = fitted.codec.columns[place].encode(part[fitted.schema.names[place]])
+    return ids
 
 
 def _known_leaves(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> NDArray[np.int64] | None:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import between, eq, ge, gt, isin, le, lt, missing, ne, present
-from tabtreeformer.cli import main
 from tabtreeformer.cli.conditions import read_conditions, read_mix
 from tabtreeformer.synthesizer import TabTreeFormer
 
@@ -44,16 +43,9 @@ def model(df, tmp_path_factory):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path, df):
-    monkeypatch.chdir(tmp_path)
+def run(run, df):
+    """The same, with a file of rows in the folder."""
     df.to_csv("rows.csv", index=False)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return end.value.code, out, err
-
     return run
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import TabTreeFormer
-from tabtreeformer.cli import main
 from tabtreeformer.progress import Console
 
 TINY = [
@@ -16,20 +15,6 @@ TINY = [
     "model.feed_forward=32", "model.layers=1", "train.steps=6", "train.batch_size=16", "train.validate_every=3",
 ]  # fmt: skip
 SETTINGS = [word for setting in TINY for word in ("--set", setting)]
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run `ttf` in a temporary folder; returns exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return end.value.code, out, err
-
-    return run
 
 
 @pytest.fixture

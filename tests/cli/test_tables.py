@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import read_table, write_table
-from tabtreeformer.cli import main
 
 SETTINGS = [
     word
@@ -14,20 +13,6 @@ SETTINGS = [
     )
     for word in ("--set", setting)
 ]  # fmt: skip
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run `ttf` in a temporary folder; returns exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return end.value.code, out, err
-
-    return run
 
 
 @pytest.fixture

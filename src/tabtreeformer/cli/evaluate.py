@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .columns import describe
-from .options import SOURCES, Decimal, Encoding, Format, Missing, Quote, Sep, given
+from .options import SOURCES, Categorical, Decimal, Encoding, Format, Missing, Quiet, Quote, Sep, given
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
@@ -24,10 +24,7 @@ def evaluate(
     target: Annotated[
         str | None, typer.Option(help="Column that users will predict; without it utility cannot be judged.")
     ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
-    ] = None,
+    categorical: Categorical = None,
     schema_file: Annotated[
         Path | None,
         typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
@@ -58,7 +55,7 @@ def evaluate(
     decimal: Decimal = None,
     missing: Missing = None,
     form: Format = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Judge synthetic rows: useful, faithful, safe?
 

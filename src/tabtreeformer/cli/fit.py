@@ -11,17 +11,20 @@ import typer
 from .columns import describe
 from .options import (
     SOURCES,
+    Categorical,
     Decimal,
+    Device,
     Encoding,
     Format,
     Missing,
     Query,
+    Quiet,
     Quote,
     Sep,
     Sheet,
     TableName,
     given,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +51,7 @@ def fit(
     tree: Annotated[
         str | None, typer.Option(help="lightgbm (default), xgboost, catboost, decision_tree or none.")
     ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
-    ] = None,
+    categorical: Categorical = None,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
     schema_file: Annotated[
         Path | None,
@@ -73,7 +73,7 @@ def fit(
         typer.Option(help="Fit within about this time, as 90s, 5m or 1h.", show_default=False),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Device = "auto",
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -83,7 +83,7 @@ def fit(
     query: Query = None,
     table_name: TableName = None,
     sheet: Sheet = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Learn a table and write a model file.
 

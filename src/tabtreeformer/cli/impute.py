@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import SOURCES, Decimal, Encoding, Format, Missing, Overwrite, Quote, Sep, given
+from .options import SOURCES, Decimal, Device, Encoding, Format, Missing, Overwrite, Quiet, Quote, Sep, given
 
 
 def impute(
@@ -19,7 +19,7 @@ def impute(
         typer.Option(help="Several tables for multiple imputation, one below the other, numbered in a column draw."),
     ] = 1,
     seed: Annotated[int | None, typer.Option(help="Same seed, same values.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Device = "auto",
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -27,7 +27,7 @@ def impute(
     missing: Missing = None,
     form: Format = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Fill the missing cells of rows, given what the rows have; what is there stays as it is.
 

@@ -1,4 +1,4 @@
-"""Options that several commands share: where a table is, and how it is written down."""
+"""Options that several commands share: where a table is and how it is written down, the device, how much to say."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ Format = Annotated[
 Query = Annotated[str | None, typer.Option(help="What to ask a database for, as 'select * from orders'.")]
 TableName = Annotated[str | None, typer.Option("--table", help="Which table of a database.")]
 Sheet = Annotated[str | None, typer.Option(help="Which sheet of an Excel file.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a table of a database that is there already.")]
 
 

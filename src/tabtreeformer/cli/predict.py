@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .conditions import named
-from .options import SOURCES, Decimal, Encoding, Format, Missing, Overwrite, Quote, Sep, given
+from .options import SOURCES, Decimal, Device, Encoding, Format, Missing, Overwrite, Quiet, Quote, Sep, given
 
 
 def predict(
@@ -19,7 +19,7 @@ def predict(
         str | None, typer.Option(help="Column to predict; by default that of the trees.", show_default=False)
     ] = None,
     chances: Annotated[bool, typer.Option("--proba", help="Also the chances of each class.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Device = "auto",
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -27,7 +27,7 @@ def predict(
     missing: Missing = None,
     form: Format = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Add a column to rows: the likeliest class of a column, or the mean of a number, given all else that they have.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .conditions import CONDITION, named, read_conditions, read_mix
-from .options import SOURCES, Decimal, Encoding, Format, Overwrite, Quote, Sep, Sheet, TableName, given
+from .options import SOURCES, Decimal, Device, Encoding, Format, Overwrite, Quiet, Quote, Sep, Sheet, TableName, given
 
 
 def sample(
@@ -33,7 +33,7 @@ def sample(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Device = "auto",
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -42,7 +42,7 @@ def sample(
     table_name: TableName = None,
     sheet: Sheet = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Write exactly as many new rows as asked for, all of which meet what is given.
 

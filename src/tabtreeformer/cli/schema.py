@@ -10,17 +10,19 @@ import typer
 from .columns import describe
 from .options import (
     SOURCES,
+    Categorical,
     Decimal,
     Encoding,
     Format,
     Missing,
     Query,
+    Quiet,
     Quote,
     Sep,
     Sheet,
     TableName,
     given,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..schema import Schema
@@ -32,10 +34,7 @@ def schema(
         Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to fit with.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Column that users of the rows will predict.")] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
-    ] = None,
+    categorical: Categorical = None,
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -45,7 +44,7 @@ def schema(
     query: Query = None,
     table_name: TableName = None,
     sheet: Sheet = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Show the kind of each column and why, and the relations that hold in every row.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import SOURCES, Decimal, Encoding, Format, Missing, Overwrite, Quote, Sep, given
+from .options import SOURCES, Decimal, Device, Encoding, Format, Missing, Overwrite, Quiet, Quote, Sep, given
 
 
 def score(
@@ -17,7 +17,7 @@ def score(
     by_column: Annotated[
         bool, typer.Option("--by-column", help="Also the part of each column, given those before it.")
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Device = "auto",
     sep: Sep = None,
     encoding: Encoding = None,
     quote: Quote = None,
@@ -25,7 +25,7 @@ def score(
     missing: Missing = None,
     form: Format = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Add a column log_prob to rows: how likely the model finds them, in nats; the lowest are outliers.
 

@@ -16,6 +16,7 @@ from .._version import __version__
 from ..errors import ConfigError, SchemaError, import_extra
 from ..progress import Progress, Silent
 from ..schema import Schema
+from ..tables.frames import taking_any_table
 from . import references
 from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
 from .detection import detection
@@ -94,6 +95,7 @@ class Evaluation:
         return cls(scores, dict(data["left_out"]), dict(data["facts"]))
 
 
+@taking_any_table
 def evaluate(
     train: pd.DataFrame,
     test: pd.DataFrame | None,

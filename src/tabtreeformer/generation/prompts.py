@@ -10,6 +10,17 @@ from numpy.typing import NDArray
 MASKED = -1
 
 
+def blank(n_rows: int, n_trees: int) -> NDArray[np.int32]:
+    """Prompts that say nothing, (n, T)."""
+    return np.full((n_rows, n_trees), MASKED, dtype=np.int32)
+
+
+def masked(leaf_ids: NDArray[np.int64], share: tuple[float, float], rng: np.random.Generator) -> NDArray[np.int32]:
+    """Hide a share of each row's leaves (n, T), drawn from a range for each row, as in training."""
+    shares = rng.uniform(*share, size=(len(leaf_ids), 1))
+    return np.where(rng.random(leaf_ids.shape) < shares, MASKED, leaf_ids).astype(np.int32)
+
+
 @dataclass(frozen=True)
 class PromptBank:
     """Leaf ids of one half's rows, (N, T), masked for good (-1) and in random order.

@@ -6,7 +6,7 @@ Shapes: `B` rows a batch, `T` trees, `D` value slots, `L` positions, `d` width.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,27 +51,30 @@ class Sampler:
 
         With a plan, `given` (n, D) holds the ids of its given slots; without one, slots are drawn in table order.
         """
-        batches = []
-        for start in range(0, len(leaf_ids), self.config.batch_size):
-            if self.interrupted:
-                raise KeyboardInterrupt
-            part = slice(start, start + self.config.batch_size)
+        batches = [np.empty((0, self.layout.n_values), dtype=np.int32)]
+        for part in self._parts(len(leaf_ids)):
             rows, _ = self._draw_batch(leaf_ids[part], generator, plan, None if given is None else given[part])
             batches.append(rows)
             advance(len(rows))
-        return np.concatenate(batches) if batches else np.empty((0, self.layout.n_values), dtype=np.int32)
+        return np.concatenate(batches)
 
     def draw_start(
         self, leaf_ids: NDArray[np.int32], generator: torch.Generator, plan: Plan, n_slots: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Draw only the first slots of the plan (n, D), and the logarithm of the share that its limits left (n,)."""
         rows, weights = [], []
-        for start in range(0, len(leaf_ids), self.config.batch_size):
-            part = leaf_ids[start : start + self.config.batch_size]
-            ids, weight = self._draw_batch(part, generator, plan, None, n_slots)
+        for part in self._parts(len(leaf_ids)):
+            ids, weight = self._draw_batch(leaf_ids[part], generator, plan, None, n_slots)
             rows.append(ids)
             weights.append(weight)
         return np.concatenate(rows), np.concatenate(weights)
+
+    def _parts(self, n_rows: int) -> Iterator[slice]:
+        """Batches of rows, until somebody interrupts."""
+        for start in range(0, n_rows, self.config.batch_size):
+            if self.interrupted:
+                raise KeyboardInterrupt
+            yield slice(start, start + self.config.batch_size)
 
     @torch.inference_mode()
     def _draw_batch(

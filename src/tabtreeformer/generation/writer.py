@@ -19,20 +19,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from ..config import SampleConfig, TrainConfig
 from ..model import Network
+from ..seeds import torch_generator
 from ..threads import both
 from ..tokens import TableCodec, TokenLayout
 from ..tokens.allowed import Allowed
 from ..trees import FeatureEncoder, LeafModel
-from .prompts import MASKED, PromptBank
+from .prompts import PromptBank, blank, masked
 from .sampler import Plan, Sampler
 
 Ids = NDArray[np.int32]
-Name = str | int
 CANDIDATES, LEAST_CANDIDATES = 8, 512
 """Prompts that are weighed under conditions: so many a row, and at least so many."""
 
@@ -58,9 +57,7 @@ class RowWriter:
         self.rng = np.random.default_rng(self.seed.spawn(1)[0])
         seeds = self.seed.spawn(len(self.networks))
         self.generators = [
-            torch.Generator(next(network.parameters()).device).manual_seed(
-                int(seed.generate_state(1, np.uint64)[0] >> 1)
-            )
+            torch_generator(seed, next(network.parameters()).device)
             for network, seed in zip(self.networks, seeds, strict=True)
         ]
 
@@ -103,31 +100,23 @@ class RowWriter:
         slots = self._slots_of(columns)
         plan = Plan(self._order(slots), len(slots), self._masks(allowed))
         rows = ids.copy()
-        halves = (slice(0, len(ids) // 2), slice(len(ids) // 2, len(ids)))
-        prompts = self._blank(len(ids)) if leaves is None else self._mask(leaves)
+        self._draw_rest(rows, plan, blank(len(ids), self.layout.n_trees) if leaves is None else self._mask(leaves))
+        if leaves is None and self.encoder is not None:
+            for _ in range(self.sampling.rounds):
+                self._draw_rest(rows, plan, self._mask(self.leaves(self.codec.decode(rows, self.rng))))
+        self.advance(len(rows))
+        return rows
+
+    def _draw_rest(self, rows: Ids, plan: Plan, prompts: Ids) -> None:
+        """Draw what is not given of rows, in place, half of them from each network."""
+        middle = len(rows) // 2
+        halves = (slice(0, middle), slice(middle, None))
 
         def draw(j: int) -> None:
             part = halves[j]
-            rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, ids[part])
+            rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, rows[part])
 
         self._both(draw)
-        if leaves is not None:
-            self.advance(len(ids))
-            return rows
-        return self._agree(rows, plan, halves)
-
-    def _agree(self, rows: Ids, plan: Plan, halves: Sequence[slice]) -> Ids:
-        """Draw what is not given again, after the leaves of the rows themselves."""
-        for _ in range(self.sampling.rounds if self.encoder is not None else 0):
-            prompts = self._mask(self.leaves(self.codec.decode(rows, self.rng)))
-
-            def draw(j: int, prompts: Ids = prompts, rows: Ids = rows) -> None:
-                part = halves[j]
-                rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, rows[part])
-
-            self._both(draw)
-        self.advance(len(rows))
-        return rows
 
     def _weighed(self, j: int, n: int, plan: Plan, n_limited: int, prompts: Ids, offset: float) -> Ids:
         """Draw the limited slots after more prompts than are needed, and keep n by how likely their limits were.
@@ -157,12 +146,8 @@ class RowWriter:
                     masks[slot] = mask
         return masks
 
-    def _blank(self, n: int) -> Ids:
-        return np.full((n, self.layout.n_trees), MASKED, dtype=np.int32)
-
     def _mask(self, leaves: NDArray[np.int64]) -> Ids:
-        shares = self.rng.uniform(*self.train.leaf_mask, size=(len(leaves), 1))
-        return np.where(self.rng.random(leaves.shape) < shares, MASKED, leaves).astype(np.int32)
+        return masked(leaves, self.train.leaf_mask, self.rng)
 
     def _slots_of(self, columns: Any, *, settled_first: bool = False) -> list[int]:
         """Value slots of columns, in table order, those with nothing left to choose before the others."""

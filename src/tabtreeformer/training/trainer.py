@@ -22,6 +22,7 @@ from ..config import ModelConfig, TrainConfig
 from ..errors import TabTreeFormerError
 from ..model import Network, build_loss, build_network
 from ..progress import Progress, duration, stage
+from ..seeds import torch_generator
 from ..threads import available_cores, both
 from ..tokens import MASK, TokenLayout
 from .masking import draw_masks
@@ -279,11 +280,6 @@ class _Run:
         if self.precision is torch.float32:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=self.precision)
-
-
-def torch_generator(seed: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:
-    """A torch generator from a numpy seed."""
-    return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
 
 
 @contextlib.contextmanager
