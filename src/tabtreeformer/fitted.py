@@ -47,10 +47,8 @@ class Fitted:
     @property
     def ids_per_column(self) -> list[list[int]]:
         """Sizes of each column's slots."""
-        sizes: list[list[int]] = [[] for _ in self.schema.columns]
-        for slot in self.layout.value_slots:
-            sizes[slot.column].append(slot.size)
-        return sizes
+        slots = self.layout.value_slots
+        return [[slots[i].size for i in self.layout.slots_of(place)] for place in range(len(self.schema.columns))]
 
     def to_members(self) -> dict[str, bytes]:
         """The model as named pieces of JSON, text and safetensors."""

@@ -1,11 +1,35 @@
-"""Seeds of numpy for the generators of PyTorch."""
+"""Seeds: from what users pass as random_state, and for the generators of PyTorch."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
+from .errors import ConfigError
+
+Seed = int | np.random.Generator | None
+
 
 def torch_generator(seed: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:
     """A torch generator from a numpy seed."""
     return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
+
+
+def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
+    """A seed from what scikit-learn users pass as random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ConfigError(
+            f"random_state must be a whole number from 0, a numpy Generator or None, got {random_state!r}"
+        )
+    return np.random.SeedSequence(int(random_state))
+
+
+def several_seeds(random_state: Seed, n: int) -> list[Seed]:
+    """A seed for each of n draws; one draw keeps the user's own."""
+    if n == 1 or random_state is None:
+        return [random_state] * n
+    return [int(seed.generate_state(1)[0]) for seed in seed_sequence(random_state).spawn(n)]

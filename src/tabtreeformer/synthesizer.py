@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
-import platform
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from . import answers, trees
-from ._version import __version__
+from . import answers
 from .archive import read_archive, write_archive
 from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+from .devices import choose_device
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
-from .generation import PromptBank, RowWriter
+from .fitting import Request, fit_table
+from .generation import RowWriter
 from .limits import MEMBERS
-from .presets import AUTO, configure
+from .presets import configure
 from .progress import Console, Progress, Silent, stage
-from .rules import Rule, rule_of, rules
+from .rules import Rule, rules
 from .schema import Schema
+from .seeds import Seed, seed_sequence, several_seeds
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
-from .tokens import TableCodec, TokenLayout
-from .training import Trained, draw_masks, train_networks
-
-TUNING_SHARE = 0.25
-"""Largest share of a budget that the search for tree parameters may take."""
-
-Seed = int | np.random.Generator | None
 
 
 class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
@@ -109,59 +99,21 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
         """
         self._config()  # a setting that cannot be is said before anything is read
-        if self.budget_seconds is not None and not self.budget_seconds > 0:
-            raise ConfigError(f"budget_seconds must be above 0, got {self.budget_seconds!r}")
-        device = choose_device(self.device)
-        seed = seed_sequence(self.random_state)
-        target_seed, tree_seed, train_seed, prompt_seed, sample_seed = seed.spawn(5)
-        progress, started = self._progress(), time.perf_counter()
-        df, kind = take_in(df)
-        if ignored := index_note(df):
-            progress.note(ignored)
-
-        schema = Schema.infer(df, self.target) if schema is None else schema.matched(df)
-        frame = schema.validate(df)
-        if self.target is not None:
-            schema.column(self.target)  # says which columns there are when this is none of them
-        tree_target = trees.choose_target(schema, frame, self.target, np.random.default_rng(target_seed))
-        encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
-        config = self._config(len(frame), None if encoder is None else encoder.n_classes, frame.shape[1])
-        codec = TableCodec.learn(frame, schema, config.tokens, self._wanted_constraints(schema))
-        budget = math.inf if self.budget_seconds is None else self.budget_seconds
-        leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
-        tree_seconds = time.perf_counter() - started
-
-        for note in codec.notes:
-            progress.note(note)
-        layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
-        progress.note(_plan(self.preset, config, layout))
-        tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
-        left = budget - (time.perf_counter() - started)
-        with threads_for(config.model.width):
-            trained = train_networks(layout, tokens, config.model, config.train, train_seed, device, progress, left)
-        self.fitted_ = Fitted(
-            config=config,
-            schema=schema,
-            codec=codec,
-            layout=layout,
-            tree_target=tree_target,
-            tree_encoder=encoder,
-            tree_text=leaf_model.to_text(),
-            models=trained.models,
-            prompts=_mask_prompts(leaf_ids, trained, layout, config.train, prompt_seed),
-            record={
-                "rows": len(frame),
-                "preset": self.preset,
-                "target": self.target,
-                "seed": str(seed.entropy),
-                "tree_seconds": round(tree_seconds, 3),
-                "fit_seconds": round(time.perf_counter() - started, 3),
-                "training": [history.to_json() for history in trained.histories],
-                "versions": _versions(),
-            },
+        request = Request(
+            preset=self.preset,
+            target=self.target,
+            constraints=self.constraints,
+            budget_seconds=self.budget_seconds,
+            device=choose_device(self.device),
+            configure=self._config,
         )
+        seed, progress = seed_sequence(self.random_state), self._progress()
+        table, kind = take_in(df)
+        if ignored := index_note(table):
+            progress.note(ignored)
+        self.fitted_ = fit_table(table, schema, request, seed, progress)
         self._kind = kind
-        self._sample_seed = sample_seed if self.random_state is not None else np.random.SeedSequence()
+        self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
         return self
 
     def sample(
@@ -188,20 +140,20 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
-        fitted, n = self._check_fitted(), _count(n)
+        fitted, n = self._check_fitted(), answers.count(n)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
-        return kind.build(self._ask(n, random_state, _question(fitted, n, given, balance, mix, leaf)))
+        return kind.build(self._ask(n, random_state, answers.question(fitted, n, given, balance, mix, leaf)))
 
     def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
         """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
 
         With several draws, a list of tables for multiple imputation.
         """
-        fitted, n_draws = self._check_fitted(), _count(n_draws, "n_draws")
+        fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
         table, kind = take_in(df)
         filled = [
             self._ask(len(table), seed, lambda rows: answers.complete(fitted, rows, table, fill=True))
-            for seed in _several(random_state, n_draws)
+            for seed in several_seeds(random_state, n_draws)
         ]
         built = [kind.build(frame) for frame in filled]
         return built[0] if n_draws == 1 else built
@@ -218,7 +170,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def outliers(self, df: Any, n: int = 10) -> pd.DataFrame:
         """The n rows that the model finds least likely, each with the columns that surprise it most."""
         with threads_for(self._check_fitted().config.model.width):
-            return answers.outliers(self._check_fitted(), take_in(df)[0], _count(n))
+            return answers.outliers(self._check_fitted(), take_in(df)[0], answers.count(n))
 
     def predict_proba(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.DataFrame:
         """Chances of each class of a column, given whatever the rows have of the others."""
@@ -300,16 +252,6 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         overrides = {name: value for name, value in sections.items() if value is not None}
         return configure(self.preset, overrides, n_rows, n_classes, n_columns)
 
-    def _wanted_constraints(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
-        """What the parameter and the schema say about relations between columns."""
-        if isinstance(self.constraints, str) and self.constraints != AUTO:
-            raise ConfigError(f"constraints must be 'auto', a list or None, got {self.constraints!r}")
-        if self.constraints != AUTO:
-            return self.constraints
-        if schema.constraints is not None:
-            return schema.constraints
-        return "auto" if self.preset == AUTO else None
-
     def _sampling(self) -> SampleConfig:
         """Settings of sampling as they are now, on top of what the preset says of the fitted table."""
         fitted = self._check_fitted()
@@ -323,132 +265,3 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if fitted is None:
             raise NotFittedError("this TabTreeFormer is not fitted; call fit(df) first, or TabTreeFormer.load(path)")
         return fitted
-
-
-def _question(
-    fitted: Fitted,
-    n: int,
-    given: Any,
-    balance: str | int | None,
-    mix: Mapping[str | int, Mapping[Any, float]] | None,
-    leaf: tuple[int, int] | None,
-) -> Callable[[RowWriter], pd.DataFrame]:
-    """What `sample` was asked: at most one thing beyond n rows."""
-    if sum(asked is not None for asked in (given, balance, mix, leaf)) > 1:
-        raise ConfigError("give one of given, balance, mix and leaf")
-    if leaf is not None:
-        given = rule_of(fitted, leaf).conditions
-    if isinstance(given, Mapping):
-        return lambda rows: answers.sample_given(fitted, rows, n, given)
-    if given is not None:
-        partial, _ = take_in(given)
-        if not isinstance(partial, pd.DataFrame):
-            raise ConfigError(f"given must be a dict of conditions or a table of partial rows, got {given!r}")
-        copies = answers.repeated(partial, n)
-        return lambda rows: answers.complete(fitted, rows, copies, fill=False)
-    if balance is not None or mix is not None:
-        return lambda rows: answers.sample_shares(fitted, rows, n, balance, mix)
-    return lambda rows: fitted.codec.decode(rows.any_rows(n), rows.rng)
-
-
-def _fit_trees(
-    config: TreeConfig,
-    encoder: trees.FeatureEncoder | None,
-    frame: pd.DataFrame,
-    seed: np.random.SeedSequence,
-    progress: Progress,
-) -> tuple[trees.LeafModel, NDArray[np.int64]]:
-    """Fit the trees and find each row's leaves (N, T); no trees where there is nothing to predict."""
-    if encoder is None:
-        leaf_model = trees.load_leaf_model("none", "")
-        return leaf_model, np.empty((len(frame), 0), dtype=np.int64)
-    features = encoder.features(frame)
-    number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
-    target = encoder.target(frame.iloc[known])
-    leaf_model = trees.fit_leaf_model(config, features.take(known), target, number, progress)
-    return leaf_model, leaf_model.leaves(features)
-
-
-def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
-    """The same settings, with a limit on the search that leaves most of the budget to the networks."""
-    seconds = min(budget * TUNING_SHARE, config.timeout_seconds or math.inf)
-    return dataclasses.replace(config, timeout_seconds=seconds if math.isfinite(seconds) else None)
-
-
-def _mask_prompts(
-    leaf_ids: NDArray[np.int64],
-    trained: Trained,
-    layout: TokenLayout,
-    config: TrainConfig,
-    seed: np.random.SeedSequence,
-) -> tuple[PromptBank, PromptBank]:
-    """Keep the leaves of the rows that prompt each network, masked."""
-    rng = np.random.default_rng(seed)
-    config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
-    banks = []
-    for own, others in trained.parts:
-        rows = own if config.prompts == "trained" else others
-        hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
-        banks.append(PromptBank.build(leaf_ids[rows], hidden, rng))
-    return banks[0], banks[1]
-
-
-def _plan(preset: str, config: Config, layout: TokenLayout) -> str:
-    """What is about to be trained, for the person who waits for it."""
-    model, train = config.model, config.train
-    return (
-        f"{preset}: {layout.n_trees} trees, {layout.n_values} tokens of values a row; two networks of {model.layers} "
-        f"layers × {model.width}, up to {train.steps:,} steps of {train.batch_size} rows each"
-    )
-
-
-def _count(n: Any, name: str = "n") -> int:
-    """A whole number from 1."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise ConfigError(f"{name} must be a whole number{' of rows' * (name == 'n')}, got {n!r}")
-    if n < 1:
-        raise ConfigError(f"{name} must be at least 1, got {n}")
-    return int(n)
-
-
-def _several(random_state: Seed, n: int) -> list[Seed]:
-    """A seed for each of n draws; one draw keeps the user's own."""
-    if n == 1 or random_state is None:
-        return [random_state] * n
-    return [int(seed.generate_state(1)[0]) for seed in seed_sequence(random_state).spawn(n)]
-
-
-def choose_device(name: str) -> torch.device:
-    """The device that a name means here, or an error that says which there are."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ConfigError(f"device {name!r} cannot be used here; try 'auto' or 'cpu'") from error
-    return device
-
-
-def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
-    """A seed from what scikit-learn users pass as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(int(random_state.integers(2**63)))
-    if random_state is None:
-        return np.random.SeedSequence()
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ConfigError(
-            f"random_state must be a whole number from 0, a numpy Generator or None, got {random_state!r}"
-        )
-    return np.random.SeedSequence(int(random_state))
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "tabtreeformer": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "pandas": pd.__version__,
-    }

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,7 +74,10 @@ class RowWriter:
 
     def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
         """Draw n rows under conditions, by place of the column."""
-        slots = self._slots_of(allowed, settled_first=True)
+        slots = self.layout.slots_of(*allowed)
+        slots.sort(
+            key=lambda i: not allowed[self.layout.value_slots[i].column].settled
+        )  # nothing left to choose: first
         masks = self._masks(allowed)
         plan = Plan(self._order(slots), 0, masks)
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
@@ -97,7 +99,7 @@ class RowWriter:
         self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None, allowed: Mapping[int, Allowed]
     ) -> Ids:
         """Draw what is not given of rows whose `columns` hold `ids`; `leaves` are those of the rows, where known."""
-        slots = self._slots_of(columns)
+        slots = self.layout.slots_of(*columns)
         plan = Plan(self._order(slots), len(slots), self._masks(allowed))
         rows = ids.copy()
         self._draw_rest(rows, plan, blank(len(ids), self.layout.n_trees) if leaves is None else self._mask(leaves))
@@ -141,21 +143,13 @@ class RowWriter:
         """Allowed ids by slot."""
         masks = {}
         for column, limits in allowed.items():
-            for slot, mask in zip(self._slots_of([column]), limits.masks, strict=True):
+            for slot, mask in zip(self.layout.slots_of(column), limits.masks, strict=True):
                 if mask is not None:
                     masks[slot] = mask
         return masks
 
     def _mask(self, leaves: NDArray[np.int64]) -> Ids:
         return masked(leaves, self.train.leaf_mask, self.rng)
-
-    def _slots_of(self, columns: Any, *, settled_first: bool = False) -> list[int]:
-        """Value slots of columns, in table order, those with nothing left to choose before the others."""
-        chosen = set(columns)
-        slots = [i for i, slot in enumerate(self.layout.value_slots) if slot.column in chosen]
-        if settled_first:
-            slots.sort(key=lambda i: not columns[self.layout.value_slots[i].column].settled)
-        return slots
 
     def _order(self, first: Sequence[int]) -> tuple[int, ...]:
         return (*first, *(i for i in range(self.layout.n_values) if i not in set(first)))

@@ -20,8 +20,8 @@ from .column import ColumnCodec
 from .layout import Kind, Slot
 
 NO_RULES = RuleSet()
-NOTHING = Slot(Kind.CATEGORY, 0, 1)
-"""The only slot of a table in which nothing is to be learned: a row has to have one."""
+NOTHING = Slot(Kind.CATEGORY, -1, 1)
+"""The only slot of a table in which nothing is to be learned: a row has to have one. It is of no column."""
 
 
 @dataclass(frozen=True)

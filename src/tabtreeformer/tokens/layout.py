@@ -74,6 +74,10 @@ class TokenLayout:
         """Slots after the leaves."""
         return self.slots[self.n_trees :]
 
+    def slots_of(self, *columns: int) -> list[int]:
+        """Value slots of columns, in table order; a column in which nothing is to be learned has none."""
+        return [i for i, slot in enumerate(self.value_slots) if slot.column in columns]
+
     @property
     def length(self) -> int:
         """Tokens a row with BOS and EOS: L = 2 + T + m_d + 2 m_c for one level of quantiles."""

@@ -1,0 +1,12 @@
+"""Questions to a fitted model, beyond "give me n rows": rows under conditions, gaps, likelihoods, predictions.
+
+All need a model that was trained in any order, as `auto` is: what is given comes first, the rest is drawn or judged
+after it.
+"""
+
+from .asking import count, question, writer
+from .predicting import predict, predict_proba
+from .scoring import log_prob, outliers
+from .writing import complete
+
+__all__ = ["complete", "count", "log_prob", "outliers", "predict", "predict_proba", "question", "writer"]

@@ -1,0 +1,100 @@
+"""How likely rows are, and which are odd.
+
+Shapes: `N` rows, `D` value slots.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from ..errors import ConfigError
+from ..fitted import Fitted
+from ..generation import blank
+from ..model import SlotModel
+from ..tokens.atoms import AtomCodec
+from ..tokens.column import ColumnCodec
+from .given import check_rows, need_any_order
+
+BATCH = 2048
+
+
+def log_prob(fitted: Fitted, df: pd.DataFrame, *, by_column: bool = False) -> pd.Series | pd.DataFrame:
+    """Log-probability of rows in nats, from blank prompts and in table order; for numbers between atoms a density.
+
+    By column, each part is about the column given those before it; parts add up to the whole.
+    """
+    logs = _column_logs(fitted, df, None)
+    frame = pd.DataFrame(logs, columns=list(fitted.schema.names), index=df.index)
+    return frame if by_column else frame.sum(axis=1).rename("log_prob")
+
+
+def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3) -> pd.DataFrame:
+    """The n rows that the model finds least likely, each with the columns that surprise it most given all others."""
+    whole = log_prob(fitted, df)
+    least = np.argsort(whole.to_numpy(), kind="stable")[:n]
+    chosen = df.iloc[least]
+    names = list(fitted.schema.names)
+    surprise = np.zeros((len(chosen), len(names)))
+    for place in range(len(names)):
+        if fitted.layout.slots_of(place):
+            surprise[:, place] = -_column_logs(fitted, chosen, place)[:, place]
+    most = np.argsort(-surprise, axis=1, kind="stable")[:, :n_columns]
+    table = pd.DataFrame({"log_prob": whole.iloc[least].to_numpy()}, index=chosen.index)
+    table["columns"] = [[names[p] for p in row] for row in most]
+    return table
+
+
+@torch.inference_mode()
+def _column_logs(fitted: Fitted, df: pd.DataFrame, last: int | None) -> NDArray[np.float64]:
+    """Logs of the mixture of both networks by column (N, columns), in table order or with one column last."""
+    if not isinstance(fitted.models[0], SlotModel):
+        raise ConfigError("likelihoods need a model with model.softmax='allowed', as the preset auto has")
+    if last is not None:
+        need_any_order(fitted)
+    check_rows(fitted, df)
+    absent = [name for name in fitted.schema.names if name not in df.columns]
+    if absent:
+        raise ConfigError(f"rows can be judged only as a whole; they lack {', '.join(map(repr, absent))}")
+    ids, layout = fitted.codec.encode(df), fitted.layout
+    tokens = torch.from_numpy(layout.to_tokens(blank(len(ids), layout.n_trees), ids))
+    slots = list(range(layout.n_values))
+    if last is not None:
+        slots.sort(key=lambda i: layout.value_slots[i].column == last)
+    any_order = fitted.config.model.order == "any"
+    logs = []
+    for network in fitted.models:
+        assert isinstance(network, SlotModel)
+        network.eval()
+        device = next(network.parameters()).device
+        parts = []
+        for start in range(0, len(ids), BATCH):
+            rows = tokens[start : start + BATCH].to(device)
+            order = torch.tensor([slots], device=device).expand(len(rows), -1) if any_order else None
+            parts.append(network.log_probs(rows, order)[:, slots].cpu())
+        logs.append(torch.cat(parts).numpy())
+    # The networks are a mixture: what one says of a slot counts by how well it has told the slots before.
+    joint = np.logaddexp(*(np.cumsum(log, axis=1) for log in logs)) - np.log(2)  # (N, D)
+    steps = np.diff(joint, axis=1, prepend=0.0)
+    result = np.zeros((len(ids), len(fitted.schema.names)))
+    for k, slot in enumerate(slots):
+        column = layout.value_slots[slot].column
+        if column >= 0:  # a table of constants has a slot of no column
+            result[:, column] += steps[:, k]
+    for place, codec in enumerate(fitted.codec.columns):
+        result[:, place] -= _log_widths(codec, ids[:, fitted.layout.slots_of(place)])
+    return result
+
+
+def _log_widths(codec: ColumnCodec, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log of the stretch of numbers that an id stands for (N,): its chance over this is a density; 0 for an atom."""
+    inner = codec.inner
+    if not isinstance(inner, AtomCodec) or not ids.shape[1]:
+        return np.zeros(len(ids))
+    step = 0.0 if inner.decimals is None else 10.0**-inner.decimals
+    widths = np.where(inner.lows == inner.highs, 1.0, inner.highs - inner.lows + step)
+    widths = np.append(widths, 1.0)  # a missing value is no stretch
+    logs: NDArray[np.float64] = np.log(widths[np.minimum(ids[:, -1], len(inner.lows))])
+    return logs

@@ -1,0 +1,152 @@
+"""Rows under conditions, whole rows for partial ones, and classes in stated shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..conditions import as_condition, present
+from ..errors import ConditionError, ConfigError
+from ..fitted import Fitted
+from ..generation import RowWriter
+from ..schema import CONSTANT, IDENTIFIER, MEASURED
+from ..tokens.allowed import Allowed, allow, holds, known_labels
+from ..tokens.column import ColumnCodec, LabelCodec
+from .given import Name, by_pattern, check_rows, column_of, encode_known, known_leaves, need_any_order
+
+ROUNDS = 50
+"""How often rows are drawn anew that a relation between columns has moved out of a condition."""
+
+
+def sample_given(fitted: Fitted, rows: RowWriter, n: int, given: Mapping[Name, Any]) -> pd.DataFrame:
+    """Write n rows that meet the conditions, all of them, always."""
+    need_any_order(fitted)
+    allowed = {}
+    for name, value in given.items():
+        place, codec = column_of(fitted, name)
+        measured = codec.column.kind in MEASURED or (codec.column.kind == CONSTANT and codec.column.sort != "label")
+        allowed[place] = allow(codec, as_condition(value, measured=measured))
+    frame = rows.codec.decode(rows.rows_within(n, allowed), rows.rng, within=allowed)
+    if not fitted.codec.rules.rules:
+        return frame
+    for attempt in range(ROUNDS):
+        bad = np.flatnonzero(~_meets(fitted, allowed, frame))
+        if not len(bad):
+            return frame
+        again = rows.codec.decode(rows.rows_within(len(bad), allowed), rows.rng, n * (attempt + 1), within=allowed)
+        frame = pd.concat([frame.drop(index=bad), again.set_axis(bad)]).sort_index()
+    raise ConditionError(
+        f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the relations "
+        f"{', '.join(fitted.codec.rules.texts)}; give other conditions, or fit without a relation"
+    )
+
+
+def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bool) -> pd.DataFrame:
+    """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
+
+    With `fill` what is drawn is never itself a missing value.
+    """
+    need_any_order(fitted)
+    check_rows(fitted, partial)
+    pieces = []
+    for known, part in by_pattern(fitted, partial):
+        ids = encode_known(fitted, known, part).astype(np.int32)
+        limits = {}
+        if fill:
+            unknown = [p for p in range(len(fitted.codec.columns)) if p not in known and fitted.layout.slots_of(p)]
+            limits = {p: _present(fitted.codec.columns[p]) for p in unknown if fitted.codec.columns[p].missing}
+        drawn = rows.completed(ids, known, known_leaves(fitted, known, part), limits)
+        pieces.append(_keep_given(fitted.codec.decode(drawn, rows.rng), part))
+    return _as_fitted(fitted, pd.concat(pieces).loc[partial.index])
+
+
+def sample_shares(
+    fitted: Fitted,
+    rows: RowWriter,
+    n: int,
+    balance: Name | None,
+    mix: Mapping[Name, Mapping[Any, float]] | None,
+) -> pd.DataFrame:
+    """Write n rows in which the classes of a column come in equal or stated shares, in random order."""
+    partial = _shares_as_rows(fitted, n, balance, mix)
+    return complete(fitted, rows, partial.iloc[rows.rng.permutation(n)].reset_index(drop=True), fill=False)
+
+
+def repeated(partial: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Partial rows, each as often as n rows need; the index is kept where each is wanted once."""
+    if not len(partial):
+        raise ConfigError("given holds no rows")
+    if n == len(partial):
+        return partial
+    return partial.iloc[np.arange(n) % len(partial)].reset_index(drop=True)
+
+
+def _shares_as_rows(
+    fitted: Fitted, n: int, balance: Name | None, mix: Mapping[Name, Mapping[Any, float]] | None
+) -> pd.DataFrame:
+    """Partial rows with the classes of a column in equal or stated shares."""
+    if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
+        raise ConfigError("give either balance, or mix with one column and the shares of its classes")
+    name = balance if balance is not None else next(iter(mix or ()))
+    _, codec = column_of(fitted, name)
+    if not isinstance(codec.inner, LabelCodec):
+        raise ConditionError(f"column {name!r} is {codec.column.kind} and has no classes to share out")
+    labels = codec.inner.labels.values
+    shares = dict.fromkeys(labels, 1.0) if balance is not None else dict((mix or {})[name])
+    unknown = [value for value in shares if value not in labels]
+    if unknown:
+        raise ConditionError(f"column {name!r} never was {unknown[0]!r}; known: {known_labels(labels)}")
+    total = sum(shares.values())
+    if not total > 0 or min(shares.values()) < 0:
+        raise ConfigError(f"mix: the shares of {name!r} must be numbers from 0, one of them above 0")
+    ends = np.rint(np.cumsum([share / total for share in shares.values()]) * n).astype(int)
+    codes = np.repeat([labels.index(value) for value in shares], np.diff(ends, prepend=0))
+    return codec.column.write(codec.inner.labels.decode(codes)).to_frame(name)
+
+
+def _present(codec: ColumnCodec) -> Allowed:
+    """Any value but a missing one; of a key, which cannot be given, it says only that there is one."""
+    if codec.column.kind == IDENTIFIER:
+        return Allowed((np.array([True, False]),))
+    return allow(codec, present())
+
+
+def _keep_given(drawn: pd.DataFrame, part: pd.DataFrame) -> pd.DataFrame:
+    """Put what was given back over what was drawn, to the bit."""
+    drawn.index = part.index
+    for name in part.columns:
+        known = part[name].notna()
+        if known.all():
+            drawn[name] = part[name]
+        elif known.any():
+            drawn[name] = part[name].where(known, drawn[name].astype(part[name].dtype))
+    return drawn
+
+
+def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
+    """Give columns the dtype of the fitted table where no value changes by it: 3.0 is a 3 again once no gap is left."""
+    for column in fitted.schema.columns:
+        series = frame[column.name]
+        wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
+        if series.dtype == wanted:
+            continue
+        try:
+            cast = series.astype(wanted)
+        except (ValueError, TypeError):
+            continue
+        same = (cast == series) | (cast.isna() & series.isna())
+        if same.fillna(False).all():
+            frame[column.name] = cast
+    return frame
+
+
+def _meets(fitted: Fitted, allowed: Mapping[int, Allowed], frame: pd.DataFrame) -> NDArray[np.bool_]:
+    fine = np.ones(len(frame), dtype=bool)
+    for place, limits in allowed.items():
+        codec = fitted.codec.columns[place]
+        fine &= holds(codec, limits, frame[codec.column.name])
+    return fine
