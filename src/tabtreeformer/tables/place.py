@@ -178,11 +178,11 @@ def _there(known: list[str]) -> str:
 
 
 def _file(text: str, options: TableOptions, error: type[Exception]) -> Place:
-    form = options.format or _form(text)
+    form = options.format or form_of(text)
     if form is None and "#" in text and not Path(text).exists():
         base, table = text.rsplit("#", 1)
-        if _form(base) in HOLDS_TABLES:
-            return Place(str(_form(base)), base, Path(base), table=table)
+        if form_of(base) in HOLDS_TABLES:
+            return Place(str(form_of(base)), base, Path(base), table=table)
     if form is None:
         endings = ", ".join(e for endings in ENDINGS.values() for e in endings)
         raise error(
@@ -193,7 +193,7 @@ def _file(text: str, options: TableOptions, error: type[Exception]) -> Place:
     return Place(form, text, Path(text))
 
 
-def _form(name: str) -> str | None:
+def form_of(name: str) -> str | None:
     lowered = name.lower()
     for form, endings in ENDINGS.items():
         packed = tuple(e + p for e in endings for p in PACKED) if form in TEXT_FORMS else ()

@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -127,27 +127,62 @@ def _too_large(value: str) -> bool:
     return (len(value) > 300 or "e" in value or "E" in value) and math.isinf(float(value)) and "n" not in value.lower()
 
 
+@dataclass(frozen=True)
+class Form:
+    """How one CSV file is to be parsed; all fields of all files of the table have had their say."""
+
+    place: Place
+    encoding: str
+    sep: str
+    header: list[str]
+    decimal: str = "."
+    dtypes: tuple[str, ...] = ()
+    missing: tuple[tuple[str, ...], ...] = ()
+    """What stands for a missing value, by column."""
+
+
 def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
     """Read a CSV file; rows that do not fit the header are an error with their line."""
-    assert place.path is not None
-    encoding = find_encoding(place.path, options.encoding)
-    sep = options.sep or _find_separator(place, encoding, options)
-    with open_text(place.path, encoding) as stream:
-        header, facts = _scan(stream, place, sep, options)
-    decimal = options.decimal or _find_decimal(facts, sep)
-    dtypes = [f.dtype(decimal) for f in facts]
-    words = [["", *options.missing, *(f.markers if d != "str" else ())] for f, d in zip(facts, dtypes, strict=True)]
-    with open_text(place.path, encoding) as stream:
+    (form,), _ = settle([place], options)
+    return next(parse(form, options))
+
+
+def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]:
+    """Look at every field of the files of one table once: how each file is to be parsed, and the rows of all."""
+    forms: list[Form] = []
+    facts: list[Facts] = []
+    n_rows = 0
+    for place in places:
+        assert place.path is not None
+        encoding = find_encoding(place.path, options.encoding)
+        sep = options.sep or _find_separator(place, encoding, options)
+        with open_text(place.path, encoding) as stream:
+            header, facts, rows = _scan(stream, place, sep, options, facts, forms[0] if forms else None)
+        forms.append(Form(place, encoding, sep, header))
+        n_rows += rows
+    decimal = options.decimal or _find_decimal(facts, forms[0].sep)
+    dtypes = tuple(f.dtype(decimal) for f in facts)
+    words = tuple(
+        ("", *options.missing, *(f.markers if d != "str" else ())) for f, d in zip(facts, dtypes, strict=True)
+    )
+    return [replace(form, decimal=decimal, dtypes=dtypes, missing=words) for form in forms], n_rows
+
+
+def parse(form: Form, options: TableOptions, rows: int | None = None) -> Iterator[pd.DataFrame]:
+    """Let pandas read the file as was settled: whole, or so many rows at a time."""
+    assert form.place.path is not None
+    with open_text(form.place.path, form.encoding) as stream:
         try:
-            frame = pd.read_csv(
-                stream, sep=sep, quotechar=options.quote, decimal=decimal, header=0, index_col=False,
-                names=list(range(len(header))), dtype=dict(enumerate(dtypes)), keep_default_na=False,
-                na_values=dict(enumerate(words)), **_exactly(),
+            read = pd.read_csv(
+                stream, sep=form.sep, quotechar=options.quote, decimal=form.decimal, header=0, index_col=False,
+                names=list(range(len(form.header))), dtype=dict(enumerate(form.dtypes)), keep_default_na=False,
+                na_values={i: list(words) for i, words in enumerate(form.missing)}, chunksize=rows, **_exactly(),
             )  # fmt: skip
+            for frame in (read,) if rows is None else read:
+                frame.columns = pd.Index(form.header)
+                yield frame
         except (pd.errors.ParserError, ValueError) as error:
-            raise SchemaError(f"{place.name} cannot be read as csv: {error}") from error
-    frame.columns = pd.Index(header)
-    return frame
+            raise SchemaError(f"{form.place.name} cannot be read as csv: {error}") from error
 
 
 def write_csv(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
@@ -164,8 +199,10 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
         )  # fmt: skip
 
 
-def _scan(stream: io.TextIOWrapper, place: Place, sep: str, options: TableOptions) -> tuple[list[str], list[Facts]]:
-    """Look at every field once."""
+def _scan(
+    stream: io.TextIOWrapper, place: Place, sep: str, options: TableOptions, facts: list[Facts], first: Form | None
+) -> tuple[list[str], list[Facts], int]:
+    """Look at every field once, adding to what earlier files of the table have shown; count the rows."""
     reader = csv.reader(stream, delimiter=sep, quotechar=options.quote)
     missing = frozenset(["", *options.missing])
     try:
@@ -173,15 +210,28 @@ def _scan(stream: io.TextIOWrapper, place: Place, sep: str, options: TableOption
         if header is None:
             raise SchemaError(f"{place.name} is empty")
         check_names(place, header)
-        facts = [Facts() for _ in header]
+        if first is not None:
+            _same_header(place, header, first)
+        facts, n_rows = facts or [Facts() for _ in header], 0
         rows = _rows(reader, place, header, sep)
         while chunk := list(itertools.islice(rows, max(1, CELLS_AT_ONCE // len(header)))):
+            n_rows += len(chunk)
             for fact, values in zip(facts, zip(*chunk, strict=True), strict=True):
                 if not fact.text:
                     fact.see(set(values), missing)
     except csv.Error as error:
         raise SchemaError(f"{place.name}, line {reader.line_num}: {error}; is a quote never closed?") from error
-    return header, facts
+    return header, facts, n_rows
+
+
+def _same_header(place: Place, header: list[str], first: Form) -> None:
+    """Refuse a file whose columns are not those of the first."""
+    for here, there in itertools.zip_longest(header, first.header):
+        if here != there:
+            fault = (
+                f"has {'no further column' if here is None else f'the column {here!r}'} where {first.place.name} has"
+            )
+            raise SchemaError(f"{place.name} {fault} {'none' if there is None else repr(there)}; make the files alike")
 
 
 def _rows(reader: Iterator[list[str]], place: Place, header: list[str], sep: str) -> Iterator[list[str]]:
