@@ -52,10 +52,10 @@ _BROKEN = (
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model is the same file
 
 
-def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes]) -> None:
+def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], form: str = FORMAT) -> None:
     """Write all members and a manifest under a temporary name beside `path`, then rename."""
     manifest = {
-        "format": FORMAT,
+        "format": form,
         "version": VERSION,
         "written_by": __version__,
         "members": {name: {"sha256": _digest(data), "bytes": len(data)} for name, data in members.items()},
@@ -67,7 +67,9 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes]) ->
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, compress_type=stored)
 
 
-def read_archive(path: str | os.PathLike[str], known: Mapping[str, int] | None = None) -> dict[str, bytes]:
+def read_archive(
+    path: str | os.PathLike[str], known: Mapping[str, int] | None = None, form: str = FORMAT
+) -> dict[str, bytes]:
     """Return the members of a model file, each checked against the manifest.
 
     `known` says which members there may be and how large each; others are an error.
@@ -80,7 +82,7 @@ def read_archive(path: str | os.PathLike[str], known: Mapping[str, int] | None =
             _check_directory(file, path)
             with zipfile.ZipFile(file) as archive:
                 _check_entries(archive.infolist(), path, known)
-                return _read_members(archive, path)
+                return _read_members(archive, path, form)
     except _BROKEN as error:
         raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: {error}") from error
     except OSError as error:
@@ -154,9 +156,9 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Mapping[st
         raise ArchiveError(f"{path} holds more than a model can; it is damaged or not a tabtreeformer model")
 
 
-def _read_members(archive: zipfile.ZipFile, path: Path) -> dict[str, bytes]:
+def _read_members(archive: zipfile.ZipFile, path: Path, form: str) -> dict[str, bytes]:
     entries = {info.filename: info for info in archive.infolist()}
-    expected = _read_manifest(_bounded(archive, entries[MANIFEST], MAX_MANIFEST), path)
+    expected = _read_manifest(_bounded(archive, entries[MANIFEST], MAX_MANIFEST), path, form)
     if set(expected) != set(entries) - {MANIFEST}:
         raise ArchiveError(f"{path} is damaged: its members are not those that its manifest lists")
     members = {}
@@ -168,10 +170,10 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> dict[str, bytes]:
     return members
 
 
-def _read_manifest(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
+def _read_manifest(data: bytes, path: Path, form: str) -> dict[str, dict[str, Any]]:
     manifest = load_json(data)
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArchiveError(f"{path} is not a tabtreeformer model")
+    if not isinstance(manifest, dict) or manifest.get("format") != form:
+        raise ArchiveError(f"{path} is not a {form}{' model' * (form == FORMAT)}")
     version = manifest.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ArchiveError(

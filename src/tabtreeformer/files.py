@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         yield temporary
+        _settle(temporary)
         os.replace(temporary, path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
@@ -26,8 +28,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Say early that a file cannot be written, before hours of work end there."""
+def _settle(path: Path) -> None:
+    """Wait until the disk has the file: a name must never outlive a power cut that its content did not."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def check_writable(path: str | os.PathLike[str], n_bytes: int = 0) -> None:
+    """Say early that a file cannot be written, or has no room, before hours of work end there."""
     path = Path(path)
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
@@ -37,3 +45,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"cannot write {path}: the folder {path.parent} is not writable")
     if path.exists() and not os.access(path, os.W_OK):
         raise OutputError(f"cannot write {path}: the file is write-protected; unlock it or name another")
+    check_room(path.parent, n_bytes, str(path))
+
+
+def check_room(folder: Path, n_bytes: int, what: str) -> None:
+    """Say that a disk has no room for so many bytes."""
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        raise OutputError(
+            f"cannot write {what}: it needs about {n_bytes / 2**20:,.0f} MiB and {folder} has {free / 2**20:,.0f} MiB "
+            "free; make room or name another place"
+        )

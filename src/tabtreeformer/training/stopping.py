@@ -40,7 +40,7 @@ class Allowance:
     @property
     def used(self) -> float:
         """Share of the time that is over, 0 where there is no limit."""
-        return (time.monotonic() - self.started) / max(self.seconds, 1e-9)
+        return self.elapsed / max(self.seconds, 1e-9)
 
     @property
     def over(self) -> bool:
@@ -49,5 +49,14 @@ class Allowance:
 
     def part(self, share: float) -> Allowance:
         """A share of the time that is left, starting now."""
-        left = self.seconds - (time.monotonic() - self.started)
+        left = self.seconds - self.elapsed
         return Allowance(max(left, 0.0) * share, self.asked)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def after(self, elapsed: float) -> Allowance:
+        """The same time from now on, for work that had taken some before it was cut short."""
+        return Allowance(self.seconds + elapsed, self.asked, time.monotonic() - elapsed)

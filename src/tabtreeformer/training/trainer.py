@@ -25,9 +25,13 @@ from ..progress import Progress, duration, stage
 from ..seeds import torch_generator
 from ..threads import available_cores, both
 from ..tokens import MASK, TokenLayout
+from .batches import Batches
+from .checkpoint import RunFolder, Stage
+from .interrupt import ending_on_interrupt
 from .masking import draw_masks
 from .orders import draw_orders
 from .split import Rows, split_rows
+from .state import checkpoint_bytes, restore, state_of
 from .stopping import Allowance, EarlyStopping
 
 
@@ -58,6 +62,8 @@ class Trained:
     parts: tuple[tuple[Rows, Rows], tuple[Rows, Rows]]
     """Rows that each was trained on, and validated on."""
     histories: list[History]
+    interrupted: bool = False
+    """Somebody ended it before its time."""
 
 
 def shared_steps(n_rows: int, config: TrainConfig) -> int:
@@ -74,20 +80,39 @@ def train_networks(
     device: torch.device,
     progress: Progress,
     seconds: float = math.inf,
+    folder: RunFolder | None = None,
 ) -> Trained:
-    """Train both networks on unmasked token rows (N, L), within so many seconds."""
+    """Train both networks on unmasked token rows (N, L), within so many seconds; a run folder lets it go on later."""
     allowance = Allowance(seconds)
+    with ending_on_interrupt(allowance.asked, progress):
+        return _train_networks(
+            layout, tokens, model_config, config, seed, device, progress, allowance, folder or RunFolder()
+        )
+
+
+def _train_networks(
+    layout: TokenLayout,
+    tokens: NDArray[np.int64],
+    model_config: ModelConfig,
+    config: TrainConfig,
+    seed: np.random.SeedSequence,
+    device: torch.device,
+    progress: Progress,
+    allowance: Allowance,
+    folder: RunFolder,
+) -> Trained:
     start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
     rows = torch.from_numpy(tokens).to(device)
     model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
     model.start_from(rows)
+    folder.check_room(checkpoint_bytes(model.n_parameters))
     shared = shared_steps(len(rows), config)
     side_by_side = _may_run_side_by_side(model, config, device)
 
     histories: list[History] = []
     if shared:
         run = _Run(model, config, device, shared_seed, History("shared start"))
-        run.train(rows, shared, None, progress, allowance.part(config.shared_share))
+        run.train(rows, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
         histories.append(run.history)
         progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
 
@@ -99,14 +124,15 @@ def train_networks(
         run = _Run(models[j], config, device, half_seeds[j], histories[j - 2])
         # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
         own, others = parts[j]
-        run.train(rows[own], config.steps - shared, rows[others[: config.validation_rows]], progress, allowance)
+        validation, stage = rows[others[: config.validation_rows]], folder.stage(f"network_{j + 1}")
+        run.train(rows[own], config.steps - shared, validation, progress, allowance, stage)
 
     if side_by_side:
         both(lambda j: train(j, allowance), allowance.asked.set)
     else:
         train(0, allowance.part(0.5))
         train(1, allowance.part(1.0))
-    return Trained(models, parts, histories)
+    return Trained(models, parts, histories, allowance.asked.is_set())
 
 
 def _may_run_side_by_side(model: Network, config: TrainConfig, device: torch.device) -> bool:
@@ -155,48 +181,78 @@ class _Run:
         # What is validated and kept: the network itself, or one whose weights follow its weights slowly.
         self.kept = copy.deepcopy(model) if config.average else model
         self.kept_loss = build_loss(self.kept, config) if config.average else self.loss
+        self.stopping = EarlyStopping(config.patience)
+        self.best: dict[str, Tensor] | None = None
+        self.losses: list[float] = []
+        """Training losses since the last validation."""
 
     def train(
-        self, rows: Tensor, steps: int, validation: Tensor | None, progress: Progress, allowance: Allowance
+        self,
+        rows: Tensor,
+        steps: int,
+        validation: Tensor | None,
+        progress: Progress,
+        allowance: Allowance,
+        checkpoints: Stage,
     ) -> None:
         """Take up to `steps` steps in the time there is; stop early and keep the best weights as the config says.
 
         The learning rate falls to zero with the steps, or with the time where that is the shorter.
         """
-        stopping, best = EarlyStopping(self.config.patience), None
         prepared = None if validation is None else self._prepare(validation, self.validation_rng)
-        batches = self._batches(len(rows))
-        losses: list[float] = []
-        started = time.perf_counter()
+        self.batches = Batches(len(rows), self.batch_rng)
+        # What starts when the run is already ending is no part of the run that goes on later.
+        keeping = not allowance.asked.is_set()
         with stage(progress, self.history.name, steps) as advance, _private_rng(self.dropout_seed, self.device):
-            for step in range(1, steps + 1):
-                batch = rows[torch.from_numpy(next(batches)).to(rows.device)]
-                for group in self.optimizer.param_groups:
-                    group["lr"] = self.config.learning_rate * (1 - max((step - 1) / steps, min(allowance.used, 1.0)))
-                losses.append(self._fitting_step(batch, progress))
-                self._follow(step)
-                self.history.steps, self.history.rows = step, self.history.rows + len(batch)
-                self.history.seconds = time.perf_counter() - started
-                advance(loss=f"{losses[-1]:.3f}", **{"rows/s": f"{self.history.rows / self.history.seconds:,.0f}"})
+            done, elapsed = restore(self, checkpoints)
+            before = self.history.steps
+            advance(before)
+            if done:
+                return
+            allowance = allowance.after(elapsed) if elapsed else allowance
+            started = time.perf_counter() - self.history.seconds
+            for step in range(max(before, 1), steps + 1):
+                if step > before:  # else taken before the run was cut short, and only to be judged
+                    batch = rows[torch.from_numpy(self.batches.take(self.batch_size)).to(rows.device)]
+                    self._set_rate(1 - max((step - 1) / steps, min(allowance.used, 1.0)))
+                    self.losses.append(self._fitting_step(batch, progress))
+                    self._follow(step)
+                    self.history.steps, self.history.rows = step, self.history.rows + len(batch)
+                    self.history.seconds = time.perf_counter() - started
+                    pace = f"{self.history.rows / self.history.seconds:,.0f}"
+                    advance(loss=f"{self.losses[-1]:.3f}", **{"rows/s": pace})
+                asked = allowance.asked.is_set()
+                if keeping and (asked or checkpoints.due):
+                    checkpoints.save(*state_of(self, allowance.elapsed))
                 # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run
                 # whose steps are no multiple of that is judged to its end.
-                last = step == steps or allowance.over
-                if validation is None or not (step % self.config.validate_every == 0 or last):
-                    if last:
-                        break
-                    continue
-                assert prepared is not None
-                train_loss, losses = float(np.mean(losses)), []
-                valid_loss = self._validate(prepared, validation)
-                self.history.validations.append((step, train_loss, valid_loss))
-                advance(0, valid=f"{valid_loss:.3f}")
-                if stopping.improved(valid_loss) and self.config.restore_best:
-                    best, self.history.best_step = copy.deepcopy(self.kept.state_dict()), step
-                if stopping.stop or last:
+                last = step == steps or asked or allowance.over
+                if prepared is None or validation is None:
+                    del self.losses[:-1]
+                elif step % self.config.validate_every == 0 or last:
+                    advance(0, valid=f"{self._judge(step, prepared, validation):.3f}")
+                if self.stopping.stop or last:
+                    done = self.stopping.stop or step == steps or not asked
                     break
-        if best is not None or self.kept is not self.model:
-            self.model.load_state_dict(best or self.kept.state_dict())
+        if self.best is not None or self.kept is not self.model:
+            self.model.load_state_dict(self.best or self.kept.state_dict())
         self.history.batch_size = self.batch_size
+        if keeping and done:
+            checkpoints.save(*state_of(self, allowance.elapsed, done=True))
+
+    def _set_rate(self, share: float) -> None:
+        """Learn at a share of the peak rate."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.learning_rate * share
+
+    def _judge(self, step: int, prepared: tuple[Tensor, Tensor | None], validation: Tensor) -> float:
+        """Validate after a step, and keep the weights if they are the best so far."""
+        train_loss, self.losses = float(np.mean(self.losses)), []
+        valid_loss = self._validate(prepared, validation)
+        self.history.validations.append((step, train_loss, valid_loss))
+        if self.stopping.improved(valid_loss) and self.config.restore_best:
+            self.best, self.history.best_step = copy.deepcopy(self.kept.state_dict()), step
+        return valid_loss
 
     def _step(self, batch: Tensor) -> float:
         """One update; returns the batch's loss."""
@@ -244,14 +300,6 @@ class _Run:
         if self.model.config.order == "natural":
             return masked, None
         return masked, torch.from_numpy(draw_orders(len(rows), layout, rng)).to(rows.device)
-
-    def _batches(self, n_rows: int) -> Iterator[NDArray[np.int64]]:
-        """Row numbers of batch after batch, each pass in a new order, its last batch shorter."""
-        while True:
-            order = self.batch_rng.permutation(n_rows)
-            while len(order):
-                yield order[: self.batch_size]
-                order = order[self.batch_size :]
 
     def _fitting_step(self, batch: Tensor, progress: Progress) -> float:
         """One update with as many of the rows as the device has memory for."""
