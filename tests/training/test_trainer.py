@@ -28,11 +28,11 @@ def rows(n=41):
     return LAYOUT.to_tokens(local[:, :2], local[:, 2:])
 
 
-def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, **config):
+def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, tokens=None, **config):
     config = {"steps": 10, "batch_size": 8, "validate_every": 4, **config}
     return train_networks(
         LAYOUT,
-        rows(n),
+        rows(n) if tokens is None else tokens,
         model,
         TrainConfig(**config),
         np.random.SeedSequence(seed),
@@ -56,6 +56,15 @@ def test_halves_are_even_random_and_complete():
     assert np.array_equal(one, other_two)
     assert np.array_equal(two, other_one)
     assert not np.array_equal(one, split_rows(7, 0.5, np.random.default_rng(1))[0][0])
+
+
+@pytest.mark.parametrize("model", [MODEL, dataclasses.replace(MODEL, softmax="allowed", order="any", basis=4)])
+def test_rows_on_disk_train_the_same_networks_as_rows_in_memory(tmp_path, model):
+    rows().astype(np.int16).tofile(tmp_path / "rows")
+    on_disk = train(tokens=np.memmap(tmp_path / "rows", np.int16, "r+", shape=rows().shape), model=model)
+    for one, other in zip(train(model=model).models, on_disk.models, strict=True):
+        for weight, same in zip(one.parameters(), other.parameters(), strict=True):
+            assert torch.equal(weight, same)
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 10, 101])

@@ -27,6 +27,9 @@ SPIKE_REACH = 3
 BUCKETS = (16, 64, 256, 1024)
 """Slots of similar size share one product of matrices; larger ones have one each."""
 
+COUNTED_AT_ONCE = 1 << 16
+"""Rows whose ids are counted at once."""
+
 
 class SlotModel(nn.Module):
     """One network; takes and predicts the token sequences of a `TokenLayout`."""
@@ -64,9 +67,14 @@ class SlotModel(nn.Module):
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
         with torch.no_grad():
-            local = self._local(rows[:, 1:-1])[:, self.layout.n_trees :]  # (N, D)
-            slots = self.layout.value_slots
-            counts = [torch.bincount(local[:, i], minlength=slot.size) for i, slot in enumerate(slots)]
+            counts = [
+                torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device)
+                for slot in self.layout.value_slots
+            ]
+            for part in torch.split(rows, COUNTED_AT_ONCE):  # all rows may be more than memory holds as wide numbers
+                local = self._local(part[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]  # (n, D)
+                for i, count in enumerate(counts):
+                    count += torch.bincount(local[:, i], minlength=len(count))
             if self.config.frequency_start:
                 self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
             if self.smooth_values is not None and self.smooth_head is not None:

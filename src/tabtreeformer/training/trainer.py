@@ -73,7 +73,7 @@ def shared_steps(n_rows: int, config: TrainConfig) -> int:
 
 def train_networks(
     layout: TokenLayout,
-    tokens: NDArray[np.int64],
+    tokens: NDArray[np.integer[Any]],
     model_config: ModelConfig,
     config: TrainConfig,
     seed: np.random.SeedSequence,
@@ -82,7 +82,10 @@ def train_networks(
     seconds: float = math.inf,
     folder: RunFolder | None = None,
 ) -> Trained:
-    """Train both networks on unmasked token rows (N, L), within so many seconds; a run folder lets it go on later."""
+    """Train both networks on unmasked token rows (N, L), within so many seconds; a run folder lets it go on later.
+
+    Tokens that lie on disk (a memmap) stay there; rows are read when a batch has them.
+    """
     allowance = Allowance(seconds)
     with ending_on_interrupt(allowance.asked, progress):
         return _train_networks(
@@ -92,7 +95,7 @@ def train_networks(
 
 def _train_networks(
     layout: TokenLayout,
-    tokens: NDArray[np.int64],
+    tokens: NDArray[np.integer[Any]],
     model_config: ModelConfig,
     config: TrainConfig,
     seed: np.random.SeedSequence,
@@ -102,7 +105,7 @@ def _train_networks(
     folder: RunFolder,
 ) -> Trained:
     start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
-    rows = torch.from_numpy(tokens).to(device)
+    rows = torch.from_numpy(tokens) if isinstance(tokens, np.memmap) else torch.from_numpy(tokens).to(device)
     model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
     model.start_from(rows)
     folder.check_room(checkpoint_bytes(model.n_parameters))
@@ -112,7 +115,7 @@ def _train_networks(
     histories: list[History] = []
     if shared:
         run = _Run(model, config, device, shared_seed, History("shared start"))
-        run.train(rows, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
+        run.train(rows, None, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
         histories.append(run.history)
         progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
 
@@ -124,8 +127,9 @@ def _train_networks(
         run = _Run(models[j], config, device, half_seeds[j], histories[j - 2])
         # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
         own, others = parts[j]
-        validation, stage = rows[others[: config.validation_rows]], folder.stage(f"network_{j + 1}")
-        run.train(rows[own], config.steps - shared, validation, progress, allowance, stage)
+        validation = take_rows(rows, others[: config.validation_rows], device)
+        stage = folder.stage(f"network_{j + 1}")
+        run.train(rows, own, config.steps - shared, validation, progress, allowance, stage)
 
     if side_by_side:
         both(lambda j: train(j, allowance), allowance.asked.set)
@@ -189,18 +193,20 @@ class _Run:
     def train(
         self,
         rows: Tensor,
+        own: Rows | None,
         steps: int,
         validation: Tensor | None,
         progress: Progress,
         allowance: Allowance,
         checkpoints: Stage,
     ) -> None:
-        """Take up to `steps` steps in the time there is; stop early and keep the best weights as the config says.
+        """Take up to `steps` steps on the network's own rows, by default all, in the time there is.
 
-        The learning rate falls to zero with the steps, or with the time where that is the shorter.
+        Stop early and keep the best weights as the config says. The learning rate falls to zero with the steps, or with
+        the time where that is the shorter.
         """
         prepared = None if validation is None else self._prepare(validation, self.validation_rng)
-        self.batches = Batches(len(rows), self.batch_rng)
+        self.batches = Batches(len(rows if own is None else own), self.batch_rng)
         # What starts when the run is already ending is no part of the run that goes on later.
         keeping = not allowance.asked.is_set()
         with stage(progress, self.history.name, steps) as advance, _private_rng(self.dropout_seed, self.device):
@@ -213,7 +219,8 @@ class _Run:
             started = time.perf_counter() - self.history.seconds
             for step in range(max(before, 1), steps + 1):
                 if step > before:  # else taken before the run was cut short, and only to be judged
-                    batch = rows[torch.from_numpy(self.batches.take(self.batch_size)).to(rows.device)]
+                    picked = self.batches.take(self.batch_size)
+                    batch = take_rows(rows, picked if own is None else own[picked], self.device)
                     self._set_rate(1 - max((step - 1) / steps, min(allowance.used, 1.0)))
                     self.losses.append(self._fitting_step(batch, progress))
                     self._follow(step)
@@ -328,6 +335,11 @@ class _Run:
         if self.precision is torch.float32:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=self.precision)
+
+
+def take_rows(rows: Tensor, numbers: Rows, device: torch.device) -> Tensor:
+    """Those rows as whole numbers of 64 bits on the device, wherever and however narrow they are kept."""
+    return rows[torch.from_numpy(numbers).to(rows.device)].to(device).long()
 
 
 @contextlib.contextmanager
