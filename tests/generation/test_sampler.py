@@ -28,7 +28,7 @@ def prompts(n):
 
 
 def draw(model, n=200, seed=0, advance=lambda rows: None, **config):
-    return Sampler(model, SampleConfig(**config)).draw(prompts(n), torch.Generator().manual_seed(seed), advance)
+    return Sampler(model, SampleConfig(**config)).draw(prompts(n), np.random.default_rng(seed), advance)
 
 
 def test_only_allowed_ids_are_drawn(model):
@@ -56,7 +56,7 @@ def test_frequencies_are_the_chances_of_the_model(model, cache):
     with torch.no_grad():
         logits = model(tokens)[0, -1][list(LAYOUT.allowed(2))]
     sampler = Sampler(model, SampleConfig(temperature_numeric=3.0, cache=cache, batch_size=20_000))
-    ids = sampler.draw(leaf_ids, torch.Generator().manual_seed(0), lambda rows: None)
+    ids = sampler.draw(leaf_ids, np.random.default_rng(0), lambda rows: None)
     expected = torch.softmax(logits / 3.0, dim=0).numpy()
     np.testing.assert_allclose(np.bincount(ids[:, 0], minlength=4) / 20_000, expected, atol=0.015)
 
@@ -75,8 +75,8 @@ def test_each_kind_has_its_own_temperature(model, setting, slot):
 def test_prompts_can_be_masked_as_a_whole(model):
     whole = Sampler(model, SampleConfig(leaf_prompts=False))
     hidden = np.full((200, 2), -1, dtype=np.int32)
-    expected = Sampler(model, SampleConfig()).draw(hidden, torch.Generator().manual_seed(0), lambda rows: None)
-    assert np.array_equal(whole.draw(prompts(200), torch.Generator().manual_seed(0), lambda rows: None), expected)
+    expected = Sampler(model, SampleConfig()).draw(hidden, np.random.default_rng(0), lambda rows: None)
+    assert np.array_equal(whole.draw(prompts(200), np.random.default_rng(0), lambda rows: None), expected)
 
 
 def test_rows_are_drawn_in_batches_and_counted(model):

@@ -140,7 +140,7 @@ def test_neighbouring_ids_of_a_number_start_alike_with_a_basis():
     network = model(basis=6)
     with torch.no_grad():
         network.values.weight.zero_()
-    table = network._values_table()[4 : 4 + 20]  # the second slot, after three bins and their mask
+    table = network.values_table()[4 : 4 + 20]  # the second slot, after three bins and their mask
     distance = torch.cdist(table, table)
     assert distance.diagonal(1).max() < distance[0, 10]
 

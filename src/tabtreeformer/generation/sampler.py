@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..config import SampleConfig
-from ..model import Network
+from ..model import Network, rows_of
 from ..tokens import MASK, Kind
 
 
@@ -38,11 +38,12 @@ class Sampler:
         self.interrupted = False
         """Set from another thread to end `draw` after the batch under way."""
         model.fold()
+        self._begin = rows_of(model, cache=config.cache)
 
     def draw(
         self,
         leaf_ids: NDArray[np.int32],
-        generator: torch.Generator,
+        rng: np.random.Generator,
         advance: Callable[[int], None],
         plan: Plan | None = None,
         given: NDArray[np.int32] | None = None,
@@ -50,21 +51,22 @@ class Sampler:
         """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch.
 
         With a plan, `given` (n, D) holds the ids of its given slots; without one, slots are drawn in table order.
+        Each row takes numbers of its own from `rng`, in order: fewer rows are the first of more.
         """
         batches = [np.empty((0, self.layout.n_values), dtype=np.int32)]
         for part in self._parts(len(leaf_ids)):
-            rows, _ = self._draw_batch(leaf_ids[part], generator, plan, None if given is None else given[part])
+            rows, _ = self._draw_batch(leaf_ids[part], rng, plan, None if given is None else given[part])
             batches.append(rows)
             advance(len(rows))
         return np.concatenate(batches)
 
     def draw_start(
-        self, leaf_ids: NDArray[np.int32], generator: torch.Generator, plan: Plan, n_slots: int
+        self, leaf_ids: NDArray[np.int32], rng: np.random.Generator, plan: Plan, n_slots: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Draw only the first slots of the plan (n, D), and the logarithm of the share that its limits left (n,)."""
         rows, weights = [], []
         for part in self._parts(len(leaf_ids)):
-            ids, weight = self._draw_batch(leaf_ids[part], generator, plan, None, n_slots)
+            ids, weight = self._draw_batch(leaf_ids[part], rng, plan, None, n_slots)
             rows.append(ids)
             weights.append(weight)
         return np.concatenate(rows), np.concatenate(weights)
@@ -80,43 +82,40 @@ class Sampler:
     def _draw_batch(
         self,
         leaf_ids: NDArray[np.int32],
-        generator: torch.Generator,
+        rng: np.random.Generator,
         plan: Plan | None,
         given: NDArray[np.int32] | None,
         stop: int | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        T, D, device = self.layout.n_trees, self.layout.n_values, generator.device
+        T, D, device = self.layout.n_trees, self.layout.n_values, next(self.model.parameters()).device
         order = tuple(range(D)) if plan is None else plan.order
-        known = 0 if plan is None else plan.n_given
-        ahead = None if plan is None else torch.tensor([order], device=device)  # (1, D)
-        tokens = torch.empty(len(leaf_ids), 1 + T + D, dtype=torch.long, device=device)  # values in the plan's order
-        tokens[:, : 1 + T] = torch.from_numpy(self.layout.prompt_tokens(leaf_ids))
+        known, last = 0 if plan is None else plan.n_given, D if stop is None else stop
+        tokens = torch.from_numpy(self.layout.prompt_tokens(leaf_ids))  # (B, 1 + T)
         if not self.config.leaf_prompts:
             tokens[:, 1 : 1 + T] = MASK
+        points = torch.from_numpy(rng.random((len(leaf_ids), last - known), dtype=np.float32)).to(device)
         local = torch.zeros(len(leaf_ids), D, dtype=torch.int32, device=device)  # values in table order
-        for place, slot in enumerate(order[:known]):
-            assert given is not None
-            local[:, slot] = torch.from_numpy(given[:, slot])
-            tokens[:, 1 + T + place] = local[:, slot] + self.layout.allowed(T + slot).start
-        cache = self.model.new_cache(len(leaf_ids)) if self.config.cache else None
-        seen = 0  # positions that the cache holds
         weights = torch.zeros(len(leaf_ids), dtype=torch.float64, device=device)
-        for place in range(known, D if stop is None else stop):
-            slot, end = order[place], 1 + T + place
-            hidden = self.model.hidden(tokens[:, seen:end], cache, ahead)[:, -1]  # (B, d)
-            seen = end if cache is not None else 0
-            logits = self.model.slot_logits(hidden, slot, local)  # (B, S)
-            if plan is not None and slot in plan.allowed:
-                whole = torch.logsumexp(logits.double(), 1)
-                logits = logits.masked_fill(~torch.from_numpy(plan.allowed[slot]).to(device), -math.inf)
-                weights += torch.logsumexp(logits.double(), 1) - whole
-            local[:, slot] = self._choose(logits, self.layout.value_slots[slot].kind, generator)
-            tokens[:, end] = local[:, slot] + self.layout.allowed(T + slot).start
+        rows = self._begin(tokens.to(device), None if plan is None else order)
+        for place, slot in enumerate(order[:last]):
+            if place < known:
+                assert given is not None
+                local[:, slot] = torch.from_numpy(given[:, slot])
+            else:
+                logits = self.model.slot_logits(rows.hidden(), slot, local)  # (B, S)
+                if plan is not None and slot in plan.allowed:
+                    whole = torch.logsumexp(logits.double(), 1)
+                    logits = logits.masked_fill(~torch.from_numpy(plan.allowed[slot]).to(device), -math.inf)
+                    weights += torch.logsumexp(logits.double(), 1) - whole
+                local[:, slot] = self._choose(logits, self.layout.value_slots[slot].kind, points[:, place - known])
+            if place + 1 < last:
+                rows.push(local[:, slot])
         return local.cpu().numpy(), weights.cpu().numpy()
 
-    def _choose(self, logits: Tensor, kind: Kind, generator: torch.Generator) -> Tensor:
-        """(B, size) → (B,), by the kind's temperature."""
+    def _choose(self, logits: Tensor, kind: Kind, points: Tensor) -> Tensor:
+        """(B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies."""
         category = kind == Kind.CATEGORY
         temperature = self.config.temperature_category if category else self.config.temperature_numeric
-        chances = torch.softmax(logits.float() / temperature, dim=1)
-        return torch.multinomial(chances, 1, generator=generator)[:, 0]
+        ends = torch.softmax(logits.float() / temperature, dim=1).cumsum(1)
+        # By the last end, which rounding may have moved off 1: the point lies below it, and never in an empty share.
+        return torch.searchsorted(ends, points[:, None] * ends[:, -1:], right=True)[:, 0]

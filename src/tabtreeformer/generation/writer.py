@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from ..config import SampleConfig, TrainConfig
 from ..model import Network
-from ..seeds import torch_generator
 from ..threads import both
 from ..tokens import TableCodec, TokenLayout
 from ..tokens.allowed import Allowed
@@ -54,11 +53,7 @@ class RowWriter:
     def __post_init__(self) -> None:
         self.samplers = [Sampler(network, self.sampling) for network in self.networks]
         self.rng = np.random.default_rng(self.seed.spawn(1)[0])
-        seeds = self.seed.spawn(len(self.networks))
-        self.generators = [
-            torch_generator(seed, next(network.parameters()).device)
-            for network, seed in zip(self.networks, seeds, strict=True)
-        ]
+        self.generators = [np.random.default_rng(seed) for seed in self.seed.spawn(len(self.networks))]
 
     def any_rows(self, n: int) -> Ids:
         """Draw n rows after prompts of the bank, half from each network, in random order."""

@@ -12,10 +12,11 @@ from ..tokens import TokenLayout
 from .loss import RowLoss
 from .row_model import RowModel
 from .slot_model import SlotModel
+from .steps import rows_of
 
 Network = RowModel | SlotModel
 
-__all__ = ["Network", "RowLoss", "RowModel", "SlotModel", "build_loss", "build_network"]
+__all__ = ["Network", "RowLoss", "RowModel", "SlotModel", "build_loss", "build_network", "rows_of"]
 
 
 def build_network(layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> Network:

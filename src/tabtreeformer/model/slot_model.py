@@ -112,22 +112,22 @@ class SlotModel(nn.Module):
         begin = self.begin.expand(B, 1, -1)
         if not T:
             return begin
-        x = self.leaves(self._table_rows(tokens, torch.arange(T, device=tokens.device)))  # (B, T, d)
+        x = self.leaves(self.table_rows(tokens, torch.arange(T, device=tokens.device)))  # (B, T, d)
         spare = self.n_prompts * self.config.pool - T
         x = nn.functional.pad(x, (0, 0, 0, spare)).view(B, self.n_prompts, self.config.pool, -1)
         return torch.cat([begin, x.sum(2)], dim=1)  # (B, 1 + P, d)
 
     def _embed_values(self, tokens: Tensor, slots: Tensor) -> Tensor:
         """Value tokens (B, k) of value slots (B or 1, k) → (B, k, d)."""
-        rows = self._table_rows(tokens, self.layout.n_trees + slots)
-        embedded: Tensor = nn.functional.embedding(rows, self._values_table())
+        rows = self.table_rows(tokens, self.layout.n_trees + slots)
+        embedded: Tensor = nn.functional.embedding(rows, self.values_table())
         return embedded
 
-    def _table_rows(self, tokens: Tensor, slots: Tensor) -> Tensor:
+    def table_rows(self, tokens: Tensor, slots: Tensor) -> Tensor:
         """Tokens (B, k) of slots (k,) or (B, k) → rows of their embeddings; a slot's mask follows its ids."""
         return torch.where(tokens == MASK, self.sizes[slots], tokens - self.offsets[slots]) + self.rows[slots]
 
-    def _values_table(self) -> Tensor:
+    def values_table(self) -> Tensor:
         if self._folded is not None:
             return self._folded[0]
         return self.values.weight if self.smooth_values is None else self.smooth_values(self.values.weight)
@@ -141,7 +141,7 @@ class SlotModel(nn.Module):
     def fold(self) -> None:
         """Add the smooth parts once instead of at every step; until the next `train()`."""
         self._folded = None
-        self._folded = self._values_table(), self._head_table()
+        self._folded = self.values_table(), self._head_table()
 
     def train(self, mode: bool = True) -> SlotModel:
         """Training changes the tables, so that folded ones no longer hold."""
