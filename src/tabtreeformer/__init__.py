@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .schema import Schema
     from .synthesizer import TabTreeFormer
     from .tables import read_table, write_table
+    from .tables.chunks import open_chunks
 
 __all__ = [
     "PRESETS",
@@ -61,6 +62,7 @@ __all__ = [
     "lt",
     "missing",
     "ne",
+    "open_chunks",
     "present",
     "read_table",
     "write_report",
@@ -77,6 +79,7 @@ def __getattr__(name: str) -> Any:
             "presets",
             "schema",
             "tables",
+            "tables.chunks",
             "evaluation",
             "report",
             "synthesizer",

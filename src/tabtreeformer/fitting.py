@@ -7,7 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from . import trees
 from ._version import __version__
+from .chunked import InMemory, OnDisk, open_table
 from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
@@ -23,12 +24,19 @@ from .generation import PromptBank
 from .presets import AUTO
 from .progress import Progress
 from .schema import Schema
+from .tables.chunks import Chunks
 from .threads import threads_for
 from .tokens import TableCodec, TokenLayout
 from .training import Trained, draw_masks, train_networks
 
 TUNING_SHARE = 0.25
 """Largest share of a budget that the search for tree parameters may take."""
+SAMPLE_KEY = 20_261_116
+"""Sets the seed of the sample apart from those of all else, which tables in memory have too."""
+MOST_FLOOR = 5
+"""Of what is rare in a table that is read in parts, at least so many rows join the sample."""
+MOST_PROMPTS = 100_000
+"""Rows at most whose leaves prompt a network."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,28 +67,42 @@ class Request:
 
 
 def fit_table(
-    df: pd.DataFrame, schema: Schema | None, request: Request, seed: np.random.SeedSequence, progress: Progress
+    source: pd.DataFrame | Chunks,
+    schema: Schema | None,
+    request: Request,
+    seed: np.random.SeedSequence,
+    progress: Progress,
 ) -> Fitted:
-    """Learn a table; the schema is inferred where none is given."""
+    """Learn a table, in memory or in parts; the schema is inferred where none is given."""
     started = time.perf_counter()
+    sample_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, SAMPLE_KEY))
+    copies = max(MOST_FLOOR, request.configure(1000, None, 10).tokens.rare_floor)
+    found = request.constraints == AUTO and (schema is None or schema.constraints is None)
+    with open_table(source, schema, request.target, copies, found, sample_seed, progress) as table:
+        return _fit(table, request, seed, progress, started)
+
+
+def _fit(
+    table: InMemory | OnDisk, request: Request, seed: np.random.SeedSequence, progress: Progress, started: float
+) -> Fitted:
     target_seed, tree_seed, train_seed, prompt_seed = seed.spawn(4)
-    schema = Schema.infer(df, request.target) if schema is None else schema.matched(df)
-    frame = schema.validate(df)
+    schema, frame = table.schema, table.frame
     if request.target is not None:
         schema.column(request.target)  # says which columns there are when this is none of them
     tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
     encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
-    config = request.configure(len(frame), None if encoder is None else encoder.n_classes, frame.shape[1])
+    n_classes = None if encoder is None else encoder.n_classes
+    config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
     codec = TableCodec.learn(frame, schema, config.tokens, request.relations(schema))
     budget = math.inf if request.budget_seconds is None else request.budget_seconds
-    leaf_model, leaf_ids = _fit_trees(_in_time(config.tree, budget), encoder, frame, tree_seed, progress)
+    leaf_model = _fit_trees(_in_time(config.tree, budget), encoder, table.for_trees, tree_seed, progress)
     tree_seconds = time.perf_counter() - started
 
     for note in codec.notes:
         progress.note(note)
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
     progress.note(_plan(request.preset, config, layout))
-    tokens = layout.to_tokens(leaf_ids, codec.encode(frame))
+    tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
     left = budget - (time.perf_counter() - started)
     with threads_for(config.model.width):
         trained = train_networks(layout, tokens, config.model, config.train, train_seed, request.device, progress, left)
@@ -93,9 +115,9 @@ def fit_table(
         tree_encoder=encoder,
         tree_text=leaf_model.to_text(),
         models=trained.models,
-        prompts=_mask_prompts(leaf_ids, trained, layout, config.train, prompt_seed),
+        prompts=_mask_prompts(tokens, trained, layout, config.train, prompt_seed),
         record={
-            "rows": len(frame),
+            "rows": table.n_rows,
             "preset": request.preset,
             "target": request.target,
             "seed": str(seed.entropy),
@@ -113,17 +135,13 @@ def _fit_trees(
     frame: pd.DataFrame,
     seed: np.random.SeedSequence,
     progress: Progress,
-) -> tuple[trees.LeafModel, NDArray[np.int64]]:
-    """Fit the trees and find each row's leaves (N, T); no trees where there is nothing to predict."""
+) -> trees.LeafModel:
+    """Fit the trees; none where there is nothing to predict."""
     if encoder is None:
-        leaf_model = trees.load_leaf_model("none", "")
-        return leaf_model, np.empty((len(frame), 0), dtype=np.int64)
-    features = encoder.features(frame)
+        return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
-    target = encoder.target(frame.iloc[known])
-    leaf_model = trees.fit_leaf_model(config, features.take(known), target, number, progress)
-    return leaf_model, leaf_model.leaves(features)
+    known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
+    return trees.fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress)
 
 
 def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
@@ -133,7 +151,7 @@ def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
 
 
 def _mask_prompts(
-    leaf_ids: NDArray[np.int64],
+    tokens: NDArray[Any],
     trained: Trained,
     layout: TokenLayout,
     config: TrainConfig,
@@ -144,9 +162,9 @@ def _mask_prompts(
     config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
     banks = []
     for own, others in trained.parts:
-        rows = own if config.prompts == "trained" else others
+        rows = (own if config.prompts == "trained" else others)[:MOST_PROMPTS]
         hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
-        banks.append(PromptBank.build(leaf_ids[rows], hidden, rng))
+        banks.append(PromptBank.build(layout.leaf_ids(tokens[rows]), hidden, rng))
     return banks[0], banks[1]
 
 

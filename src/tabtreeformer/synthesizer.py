@@ -25,6 +25,7 @@ from .progress import Console, Progress, Silent, stage
 from .rules import Rule, rules
 from .schema import Schema
 from .seeds import Seed, seed_sequence, several_seeds
+from .tables.chunks import take_any
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
 
@@ -96,6 +97,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def fit(self, df: Any, schema: Schema | None = None) -> TabTreeFormer:
         """Learn the table, of pandas, polars or pyarrow; `sample` returns tables of the same kind.
 
+        A table may also be named, as "people.csv" or "folder/of/parquet", or be a dataset or reader of pyarrow. A large
+        one is then not read whole: `open_chunks` says how, and makes any table one that is read in parts.
         `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
         """
         self._config()  # a setting that cannot be is said before anything is read
@@ -108,7 +111,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             configure=self._config,
         )
         seed, progress = seed_sequence(self.random_state), self._progress()
-        table, kind = take_in(df)
+        table, kind = take_any(df)
         if ignored := index_note(table):
             progress.note(ignored)
         self.fitted_ = fit_table(table, schema, request, seed, progress)

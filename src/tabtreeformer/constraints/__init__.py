@@ -7,10 +7,11 @@
 Names with anything but letters, digits and underscores stand between backticks: `unit price`.
 """
 
+from .checked import Checked
 from .find import find_constraints
 from .parse import parse
 from .plain import Plain
 from .rules import AtLeast, Lookup, Product, Rule, Sum
 from .ruleset import RuleSet
 
-__all__ = ["AtLeast", "Lookup", "Plain", "Product", "Rule", "RuleSet", "Sum", "find_constraints", "parse"]
+__all__ = ["AtLeast", "Checked", "Lookup", "Plain", "Product", "Rule", "RuleSet", "Sum", "find_constraints", "parse"]

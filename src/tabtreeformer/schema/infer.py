@@ -48,6 +48,8 @@ REPEATS = 3
 ENOUGH_ROWS = 20
 """Fewer rows do not show that a column never repeats."""
 MANY_WORDS = 4
+RUNNING = "a running number"
+"""Why a column is a key if all that shows it is the order of the rows."""
 
 _KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial"}
 _JOINED_KEY = re.compile(r"(user|customer|client|order|product|account|patient|person|transaction|invoice|item|row)id$")
@@ -184,7 +186,7 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
         return (
             replace(column, kind=CATEGORICAL, form=None, why=why) if few <= FEW_CLASSES else replace(numeric, why=why)
         )
-    if _words(column.name) & _ZIP_WORDS:
+    if is_postal(column.name):
         return replace(column, kind=CATEGORICAL, form=None, why="a postal code by its name: digits that do not count")
     if column.form is None and _are_days(values):
         return replace(column, kind=DATETIME, form=DAY_NUMBER, why="whole numbers that are days, as 20240131")
@@ -192,7 +194,7 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
         if _named_as_key(column.name) and column.form is None:
             return replace(column, kind=IDENTIFIER, why="no value repeats, and the name says that it is a key")
         if _is_running(values) and column.form is None:
-            return replace(column, kind=IDENTIFIER, why="a running number")
+            return replace(column, kind=IDENTIFIER, why=RUNNING)
     if values.min() >= 1800 and values.max() <= 2200 and _words(column.name) & {"year", "jahr", "yr"}:
         return replace(numeric, why="years, as numbers")
     why = f"whole numbers with {few} values, each kept exactly" if few <= FEW_VALUES else "whole numbers"
@@ -213,6 +215,11 @@ def _is_running(values: Any) -> bool:
 
 def _words(name: str | int) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(name))}
+
+
+def is_postal(name: str | int) -> bool:
+    """Whether the name says that a column holds postal codes."""
+    return bool(_words(name) & _ZIP_WORDS)
 
 
 def _named_as_key(name: str | int) -> bool:
@@ -248,7 +255,7 @@ def _text(column: Column, present: pd.Series, distinct: list[str], target: bool)
 
 def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> bool:
     """Whether numbers written as text count something: a sign of money or share says so, or many values do."""
-    if _words(column.name) & _ZIP_WORDS or _named_as_key(column.name) or _one_width(distinct, number):
+    if is_postal(column.name) or _named_as_key(column.name) or _one_width(distinct, number):
         return False
     marked = number.prefix.strip() or number.suffix.strip() or number.group
     return bool(marked) or len(distinct) > FEW_VALUES

@@ -153,6 +153,11 @@ class TokenLayout:
         tokens[:, 1:] = np.where(leaf_ids < 0, MASK, leaf_tokens)
         return tokens
 
+    def leaf_ids(self, tokens: NDArray[Any]) -> NDArray[np.int64]:
+        """Token sequences (N, L) without masks → local leaf ids (N, T)."""
+        ids: NDArray[np.int64] = tokens[:, 1 : 1 + self.n_trees] - self.slot_offsets[: self.n_trees]
+        return ids
+
     def value_ids(self, tokens: NDArray[Any]) -> NDArray[np.int64]:
         """Token sequences (N, L) → local value ids (N, D)."""
         ids: NDArray[np.int64] = tokens[:, 1 + self.n_trees : -1] - self.slot_offsets[self.n_trees :]

@@ -23,6 +23,7 @@ from .atoms import AtomCodec
 from .layout import Slot
 from .numeric import Ids, NumericCodec
 
+DAY_SECONDS = 86_400
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of a unit make a second."""
 STEPS = (86_400, 43_200, 21_600, 10_800, 7_200, 3_600, 1_800, 900, 600, 300, 60, 30, 15, 10, 5, 1)
@@ -109,7 +110,7 @@ class TimeCodec:
     def learn(cls, values: pd.Series, unit: str, config: TokenConfig) -> TimeCodec:
         """Find the calendar and the clock, and cut both into ids."""
         counts = values.to_numpy(dtype=np.int64)
-        day = 86_400 * UNITS[unit]
+        day = DAY_SECONDS * UNITS[unit]
         days = counts // day
         clock = counts - days * day
         step = widest_step(clock, unit)
@@ -208,10 +209,13 @@ class TimeCodec:
 
 def widest_step(counts: NDArray[np.int64], unit: str) -> int:
     """The widest step that people use of which every count is a multiple."""
+    return next((step for step in clock_steps(unit) if not (counts % step).any()), 1)
+
+
+def clock_steps(unit: str) -> list[int]:
+    """Steps that people use, in counts of a unit, from the widest on."""
     second = UNITS[unit]
-    below = [second // 10**k for k in range(1, len(str(second)))]
-    steps = [step * second for step in STEPS] + below
-    return next((step for step in steps if not (counts % step).any()), 1)
+    return [step * second for step in STEPS] + [second // 10**k for k in range(1, len(str(second)))]
 
 
 def _calendar(days: NDArray[np.int64], most: int) -> str:
