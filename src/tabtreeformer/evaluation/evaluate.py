@@ -17,7 +17,6 @@ from ..errors import ConfigError, SchemaError, import_extra
 from ..progress import Progress, Silent
 from ..schema import Schema
 from ..tables.frames import taking_any_table
-from . import references
 from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
 from .detection import detection
 from .encoding import encode, left_out
@@ -26,7 +25,7 @@ from .inference import inference
 from .linkability import linkability
 from .membership import membership
 from .privacy import copies, dcr, neighbour_ratio
-from .references import Tables
+from .references import Tables, held_out_halves, held_out_rows, independent_columns, training_rows
 from .score import Goal, Measurement, Score, plain
 from .singling_out import singling_out
 from .utility import utility, why_not
@@ -38,7 +37,7 @@ class Metric:
 
     measure: Callable[[Tables, Context], Measurement]
     goal: Goal
-    ceiling: Callable[[Tables, np.random.Generator], Tables] = references.held_out_rows
+    ceiling: Callable[[Tables, np.random.Generator], Tables] = held_out_rows
     """The tables on which the same measure gives the ceiling."""
     needs_holdout: bool = False
     needs_target: bool = False
@@ -48,18 +47,18 @@ class Metric:
 
 METRICS: Mapping[str, Metric] = {
     "utility": Metric(
-        measure=utility, goal="lower", ceiling=references.training_rows, needs_holdout=True, needs_target=True
+        measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True
     ),
     "shape": Metric(measure=shape, goal="higher", follows_size=True),
     "trend": Metric(measure=trend, goal="higher", follows_size=True),
     "detection": Metric(measure=detection, goal="half"),
     "dcr": Metric(measure=dcr, goal="higher", needs_holdout=True),
     "copies": Metric(measure=copies, goal="lower"),
-    "membership": Metric(measure=membership, goal="half", ceiling=references.held_out_halves, needs_holdout=True),
+    "membership": Metric(measure=membership, goal="half", ceiling=held_out_halves, needs_holdout=True),
     "neighbour_ratio": Metric(measure=neighbour_ratio, goal="higher"),
-    "singling_out": Metric(measure=singling_out, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
-    "linkability": Metric(measure=linkability, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
-    "inference": Metric(measure=inference, goal="lower", ceiling=references.held_out_halves, needs_holdout=True),
+    "singling_out": Metric(measure=singling_out, goal="lower", ceiling=held_out_halves, needs_holdout=True),
+    "linkability": Metric(measure=linkability, goal="lower", ceiling=held_out_halves, needs_holdout=True),
+    "inference": Metric(measure=inference, goal="lower", ceiling=held_out_halves, needs_holdout=True),
 }
 
 
@@ -108,6 +107,7 @@ def evaluate(
     sensitive: Sequence[str | int] | None = None,
     max_queries: int = MAX_QUERIES,
     max_attacks: int = MAX_ATTACKS,
+    references: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -116,7 +116,7 @@ def evaluate(
     `schema` says which columns count and of what kind they are; by default it is inferred from `train`. Without `test`
     no score has a ceiling, and what cannot do without is left out. All rows of `train` and `test` count as real; the
     synthetic table may have any number of rows and come from any tool. `sensitive` names the columns that attribute
-    inference is tried on, by default all.
+    inference is tried on, by default all. `references=False` leaves ceilings and floors out, in a third of the time.
     """
     names = _checked(metrics, utility, max_queries, max_attacks, random_state)
     progress = progress or Silent()
@@ -141,7 +141,7 @@ def evaluate(
         progress.note(f"{name} is left out: {reason}")
     if "utility" in names and "utility" not in obstacles:
         import_extra("xgboost", "eval")  # better said now than after minutes of work
-    floor = references.independent_columns(tables, np.random.default_rng((random_state, 1)))
+    floor = independent_columns(tables, np.random.default_rng((random_state, 1))) if references else None
     scores, seconds = {}, {}
     for name in names:
         if name not in obstacles:
@@ -222,9 +222,12 @@ def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:
     return why_not(tables, target) if metric.needs_target and target is not None else None
 
 
-def _score(name: str, tables: Tables, floor: Tables, context: Context) -> Score:
-    """Measure the synthetic table and the tables beside it with the same function."""
+def _score(name: str, tables: Tables, floor: Tables | None, context: Context) -> Score:
+    """Measure the synthetic table and, if there is a floor, the tables beside it with the same function."""
     metric = METRICS[name]
+    if floor is None:
+        bare = metric.measure(tables, context)
+        return Score(name=name, value=bare.value, goal=metric.goal, breakdown=plain(bare.breakdown), note=bare.note)
     measured = _at_holdout_size(metric, tables, metric.measure(tables, context), context)
     ceiling = None
     if tables.test is not None:

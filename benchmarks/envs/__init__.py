@@ -1,0 +1,35 @@
+"""Virtual environments for generators whose packages need versions of their own, from pinned lists."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tabtreeformer.errors import ConfigError
+
+HERE = Path(__file__).parent
+FOLDER = HERE / ".venvs"
+
+
+def names() -> list[str]:
+    """Environments that have a list."""
+    return sorted(path.stem for path in HERE.glob("*.txt"))
+
+
+def create(name: str, folder: Path = FOLDER) -> Path:
+    """Make the environment anew and return its Python.
+
+    The lists are complete, so that nothing is resolved: a package that a rival declares and does not need (torchvision
+    beside a CPU build of torch, say) is simply not in them.
+    """
+    listing = HERE / f"{name}.txt"
+    if not listing.exists():
+        raise ConfigError(f"there is no environment {name!r}; there are {', '.join(names())}")
+    place = folder / name
+    subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+    python = next(p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.exists())
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    subprocess.run([*pip, "--no-deps", "-r", listing], check=True)
+    print(f"{name} is ready in {place}")
+    return python

@@ -1,0 +1,47 @@
+"""CTGAN and TVAE (Xu et al., 2019), from `ctgan` (business-source licence) with its defaults: 300 epochs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+EPOCHS = 300
+TRIAL = 3
+"""Epochs that are timed before a given time is filled."""
+
+
+class Generator:
+    """Either of the two models; given a time, as many epochs as fit into it."""
+
+    def __init__(self, *, seed: int, budget_seconds: float | None = None, model: str = "CTGAN") -> None:
+        import_module("torch").manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - the package draws from numpy's global state
+        self.name, self.seed, self.budget_seconds = model, seed, budget_seconds
+        self.facts: dict[str, Any] = {}
+
+    def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
+        """Train for the documented number of epochs, or for the time that is given."""
+        labels = [c["name"] for c in schema["columns"] if c["kind"] == "categorical"]
+        started, epochs = time.perf_counter(), EPOCHS
+        if self.budget_seconds is not None:
+            self._train(df, labels, TRIAL)
+            trial = time.perf_counter() - started  # reading the columns included, so that the guess is on the safe side
+            epochs = max(TRIAL, int(TRIAL * (0.9 * self.budget_seconds - trial) / trial))
+        self.model = self._train(df, labels, epochs)
+        self.facts = {"epochs": epochs}
+
+    def sample(self, n: int) -> pd.DataFrame:
+        """Draw new rows."""
+        rows: pd.DataFrame = self.model.sample(n)
+        return rows
+
+    def _train(self, df: pd.DataFrame, labels: list[str], epochs: int) -> Any:
+        model = getattr(import_module("ctgan"), self.name)(epochs=epochs, enable_gpu=False)
+        model.set_random_state(self.seed)
+        model.fit(df, labels)
+        return model

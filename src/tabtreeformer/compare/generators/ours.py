@@ -1,0 +1,39 @@
+"""TabTreeFormer: `auto` and the paper's presets, with any setting on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tabtreeformer import TabTreeFormer
+from tabtreeformer.config import parse_settings
+
+
+class Generator:
+    """What `ttf fit` and `ttf sample` do."""
+
+    def __init__(
+        self, *, seed: int, budget_seconds: float | None = None, preset: str = "auto", settings: tuple[str, ...] = ()
+    ) -> None:
+        self.seed, self.budget_seconds = seed, budget_seconds
+        self.preset, self.settings = preset, settings
+        self.facts: dict[str, Any] = {}
+
+    def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
+        """Learn the rows."""
+        self.model = TabTreeFormer(
+            self.preset,
+            schema["target"],
+            **parse_settings(self.settings),
+            budget_seconds=self.budget_seconds,
+            random_state=self.seed,
+            verbose=False,
+        ).fit(df)
+        self.facts = {"parameters": self.model.summary()["parameters"]}
+
+    def sample(self, n: int) -> pd.DataFrame:
+        """Draw new rows."""
+        rows: pd.DataFrame = self.model.sample(n, random_state=self.seed)
+        return rows

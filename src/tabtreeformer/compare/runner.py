@@ -1,0 +1,163 @@
+"""One run after the other: a worker process a generator, the same split and the same judge for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..evaluation import evaluate
+from ..evaluation.utility import EVALUATORS
+from . import worker
+from .generators import GeneratorSpec
+from .results import FAILED, OK, TIMEOUT, Results, Run
+from .tables import Table
+
+METRICS = ("utility", "shape", "trend", "detection", "dcr", "copies", "membership")
+PATIENCE = 8
+"""A worker may take so many times its budget by the clock: on a busy machine it waits for its turn."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long a run may take, and whether the generator is told."""
+
+    budget_seconds: float = 600.0
+    """Processor seconds for fit and sample together; with one thread, what the clock shows on an idle machine."""
+    told: bool = False
+    """Whether generators are asked to make the best of this time, as in the comparison at equal times."""
+
+
+def compare(
+    tables: Sequence[Table],
+    generators: Sequence[GeneratorSpec],
+    seeds: Sequence[int],
+    results: Results,
+    limits: Limits,
+    *,
+    samples: Path | None = None,
+) -> Iterator[Run]:
+    """Make every run that the results do not hold yet, seed by seed and small tables first; yield each as it ends.
+
+    `samples` is a folder in which the rows of each run are kept.
+    """
+    for seed in seeds:
+        for table in sorted(tables, key=lambda t: t.frame.size):
+            for generator in generators:
+                if results.done(table.name, generator.name, seed, limits.budget_seconds, exact=limits.told):
+                    continue
+                run = run_one(table, generator, seed, limits, samples=samples)
+                results.add(run)
+                yield run
+
+
+def run_one(
+    table: Table, generator: GeneratorSpec, seed: int, limits: Limits, *, samples: Path | None = None
+) -> Run:
+    """Fit, sample and judge once. Whatever goes wrong with a generator is part of the result."""
+    train, test = table.split(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        rows, record = work(table, train, generator, seed, limits, Path(folder))
+    values = {k: float(v) for k, v in record.items() if k.endswith(("seconds", "mib"))}
+    status, message = record["status"], " ".join(str(record["message"]).split())[:400]
+    if rows is not None:
+        if samples is not None:
+            place = samples / table.name
+            place.mkdir(parents=True, exist_ok=True)
+            rows.to_csv(place / f"{_file_name(generator.name)}-{seed}.csv", index=False)
+        try:
+            values |= judge(train, test, rows, table.target, seed)
+        except Exception as error:  # rows that cannot be judged are a failure of their generator, not of the comparison
+            status, message = FAILED, f"cannot be judged: {type(error).__name__}: {error}"[:400]
+    return Run(table.name, generator.name, seed, limits.budget_seconds, status, message, values)
+
+
+def work(
+    table: Table, train: pd.DataFrame, generator: GeneratorSpec, seed: int, limits: Limits, folder: Path
+) -> tuple[pd.DataFrame | None, dict[str, Any]]:
+    """Run the worker process; return its rows, if any, and its record."""
+    plan = table.plan()
+    train.to_csv(folder / "train.csv", index=False)
+    (folder / "schema.json").write_text(json.dumps(plan), encoding="utf-8")
+    job = {
+        "generator": str(generator.file),
+        "options": dict(generator.options),
+        "train": str(folder / "train.csv"),
+        "schema": str(folder / "schema.json"),
+        "rows": str(folder / "rows.csv"),
+        "record": str(folder / "record.json"),
+        "n_rows": len(train),
+        "seed": seed,
+        "cpu_seconds": None if limits.told else limits.budget_seconds,
+        "budget_seconds": limits.budget_seconds if limits.told else None,
+    }
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    wall = limits.budget_seconds * (2 if limits.told else PATIENCE)
+    code, log = _process([str(generator.python), worker.__file__, str(folder / "job.json")], folder, generator, wall)
+    if code is None or code == -signal.SIGXCPU:
+        limit = f"{limits.budget_seconds:g} s"
+        why = f"not done after {limit} of processor time" if code is not None else f"not done after {wall:g} s"
+        return None, {"status": TIMEOUT, "message": why}
+    path = folder / "record.json"
+    if not path.exists():
+        last = (log.strip().splitlines() or ["no output"])[-1]
+        return None, {"status": FAILED, "message": f"the process ended with code {code}: {last}"}
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if record["status"] != OK:
+        return None, record
+    return worker.read_rows(str(folder / "rows.csv"), plan), record
+
+
+def judge(
+    train: pd.DataFrame, test: pd.DataFrame, rows: pd.DataFrame, target: str, seed: int
+) -> Mapping[str, float]:
+    """The same numbers for every generator."""
+    evaluation = evaluate(
+        train, test, rows, target=target, metrics=METRICS, utility="quick", references=False, random_state=seed
+    )
+    values = {name: score.value for name, score in evaluation.scores.items()}
+    if "utility" in evaluation.scores:
+        by_evaluator = {e["evaluator"]: e for e in evaluation.scores["utility"].breakdown["evaluators"]}
+        for name in EVALUATORS:
+            values[f"score_{name}"] = by_evaluator[name]["synthetic"]
+            values[f"real_{name}"] = by_evaluator[name]["real"]
+            values[f"utility_{name}"] = by_evaluator[name]["relative_error"]
+    return values
+
+
+def _process(command: list[str], folder: Path, generator: GeneratorSpec, wall_seconds: float) -> tuple[int | None, str]:
+    """Run a command on one thread; None for its code if it took too long."""
+    environment = {**os.environ, **ONE_THREAD, **OFFLINE}
+    if generator.python == Path(sys.executable):
+        environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    else:
+        environment.pop("PYTHONPATH", None)
+    log = folder / "log.txt"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            code: int | None = process.wait(wall_seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return code, log.read_text(encoding="utf-8", errors="replace")
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "+-." else "_" for c in name)

@@ -1,0 +1,144 @@
+"""Generators in processes of their own, and what becomes of them."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from tabtreeformer.compare import Limits, Results, choose, compare, located, run_one, runner
+from tabtreeformer.errors import ConfigError
+
+from .conftest import BAD, DEAD, GOOD, SHORT, SLOW
+
+LIMITS = Limits(budget_seconds=60)
+
+
+@pytest.fixture
+def quick_judge(monkeypatch):
+    """The judge takes seconds; what is tested here is everything around it."""
+    monkeypatch.setattr(runner, "judge", lambda train, test, rows, target, seed: {"shape": float(len(rows))})
+
+
+def test_a_run_has_the_scores_of_its_rows_and_what_they_cost(table, generator):
+    run = run_one(table, generator(GOOD), 0, LIMITS)
+    assert run.status == "ok", run.message
+    assert {"shape", "trend", "dcr", "score_LN", "real_XGB", "fit_seconds", "sample_cpu_seconds", "peak_mib"} <= set(
+        run.values
+    )
+    assert run.values["copies"] == 1.0
+    assert run.values["score_LN"] == pytest.approx(run.values["real_LN"] * (1 - run.values["utility_LN"]))
+
+
+def test_rows_come_back_as_they_went_through_the_other_process(table, generator, tmp_path):
+    train, _ = table.split(0)
+    rows, record = runner.work(table, train, generator(GOOD), 0, LIMITS, tmp_path)
+    assert record["status"] == "ok", record["message"]
+    drawn = train.sample(len(train), replace=True, random_state=0).reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, drawn, check_dtype=False)  # labels that look like gaps are labels
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [(BAD, "RuntimeError: no rows like these"), (DEAD, "code 3"), (SHORT, "left out the columns ['k', 'c', 'y']")],
+)
+def test_a_failure_is_a_result_with_its_message(table, generator, quick_judge, source, words):
+    run = run_one(table, generator(source), 0, LIMITS)
+    assert run.status == "failed"
+    assert words in run.message
+    assert "shape" not in run.values
+
+
+def test_rows_that_cannot_be_judged_are_a_failure(table, generator, monkeypatch):
+    def refuse(*_):
+        raise ValueError("odd rows")
+
+    monkeypatch.setattr(runner, "judge", refuse)
+    run = run_one(table, generator(GOOD), 0, LIMITS)
+    assert (run.status, run.message) == ("failed", "cannot be judged: ValueError: odd rows")
+
+
+def test_a_generator_that_uses_up_its_processor_time_is_a_timeout(table, generator, quick_judge):
+    run = run_one(table, generator(SLOW), 0, Limits(budget_seconds=1))
+    assert run.status == "timeout"
+    assert "1 s of processor time" in run.message
+
+
+def test_a_generator_that_sleeps_is_ended_by_the_clock(table, generator, quick_judge, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 3)
+    sleepy = GOOD.replace("self.df, self.schema = df, schema", "import time; time.sleep(600)")
+    run = run_one(table, generator(sleepy), 0, Limits(budget_seconds=1))
+    assert run.status == "timeout"
+
+
+def test_a_second_call_makes_only_what_is_missing(table, generator, quick_judge, tmp_path):
+    results = Results(tmp_path / "r.csv")
+    specs = [generator(GOOD, "good"), generator(BAD, "bad")]
+    first = list(compare([table], specs, [0], results, LIMITS))
+    assert [(r.generator, r.status) for r in first] == [("good", "ok"), ("bad", "failed")]
+    second = list(compare([table], specs, [0, 1], results, LIMITS))
+    assert [(r.generator, r.seed) for r in second] == [("good", 1), ("bad", 1)]
+
+
+def test_a_comparison_that_was_killed_goes_on_where_it_stood(table, generator, quick_judge, tmp_path):
+    results = Results(tmp_path / "r.csv")
+    list(compare([table], [generator(GOOD, "good")], [0, 1], results, LIMITS))
+    text = results.path.read_text()
+    results.path.write_text(text[: text.rindex("run")])  # killed in the middle of writing the second run
+    assert results.read()["seed"].unique().tolist() == [0]
+    again = list(compare([table], [generator(GOOD, "good")], [0, 1], results, LIMITS))
+    assert [r.seed for r in again] == [1]
+    assert (results.read().query("metric == 'run'")["value"] == 1).tolist() == [True, True]
+
+
+def test_a_timeout_is_tried_again_only_with_more_time(table, generator, quick_judge, tmp_path):
+    results = Results(tmp_path / "r.csv")
+    slow = [generator(SLOW)]
+    assert len(list(compare([table], slow, [0], results, Limits(budget_seconds=1)))) == 1
+    assert list(compare([table], slow, [0], results, Limits(budget_seconds=1))) == []
+    assert not results.done("tiny", "tiny", 0, 2)
+
+
+def test_everybody_gets_the_same_rows(table):
+    train, test = table.split(3)
+    again, _ = table.split(3)
+    pd.testing.assert_frame_equal(train, again)
+    assert len(test) == 16
+    both = pd.concat([train, test]).sort_values(["x", "k", "c"], ignore_index=True)
+    pd.testing.assert_frame_equal(both, table.frame.sort_values(["x", "k", "c"], ignore_index=True))
+
+
+@pytest.mark.parametrize("name", ["identity", "marginals", "bootstrap"])
+def test_controls_do_what_their_names_say(table, quick_judge, tmp_path, name):
+    train, _ = table.split(0)
+    rows, record = runner.work(table, train, choose([name])[0], 0, LIMITS, tmp_path)
+    assert record["status"] == "ok", record["message"]
+    assert len(rows) == len(train)
+    columns = list(train.columns)
+    whole = rows.merge(train.drop_duplicates(), on=columns)
+    assert {"identity": len(whole) == len(train), "marginals": len(whole) < len(train), "bootstrap": True}[name]
+    assert set(rows["c"]) <= set(train["c"])
+
+
+def test_a_name_that_is_not_known_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="no generator 'gpt'"):
+        choose(["gpt"])
+    with pytest.raises(ConfigError, match=r"no file .*mine\.py"):
+        choose([str(tmp_path / "mine.py")])
+
+
+def test_a_rival_is_found_in_its_own_environment_or_not_at_all(tmp_path):
+    rival = choose(["arf"])[0]
+    assert located(rival, tmp_path) is None
+    (tmp_path / "arf" / "bin").mkdir(parents=True)
+    (tmp_path / "arf" / "bin" / "python").symlink_to(sys.executable)
+    found = located(rival, tmp_path)
+    assert found is not None
+    assert found.python == tmp_path / "arf" / "bin" / "python"
+
+
+def test_the_worker_needs_nothing_of_this_package():
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import worker; print([m for m in sys.modules if 'tree' in m])"
+    folder = str(runner.Path(runner.worker.__file__).parent)
+    out = subprocess.run([sys.executable, "-I", "-c", code, folder], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
