@@ -13,12 +13,6 @@ environment where it needs one; a budget counts seconds of the processor for fit
 
 from __future__ import annotations
 
-import os
-
-# Before numpy is imported: the judge uses one thread as well, so that its work does not depend on the machine's load.
-for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,14 +1,15 @@
-"""TabSyn (Zhang et al., 2024): a VAE over the columns and a diffusion model over its latents, written here from its paper.
+"""TabSyn (Zhang et al., 2024): a VAE over the columns, diffusion over its latents; written here from its paper.
 
-Every column is a token of 4 numbers; transformers of two layers encode and decode them, with a weight of the divergence that
-falls from 0.01 to 0.00001 whenever reconstruction stalls. The latents are then learned by a denoiser in the form of
-Karras et al. (EDM), and drawn in 50 steps. The paper trains 4,000 and up to 10,000 epochs on a GPU with a denoiser of width
-1,024; here it is 512, and steps are fewer.
+Every column is a token of 4 numbers; transformers of two layers encode and decode them, with a weight of the divergence
+that falls from 0.01 to 0.00001 whenever reconstruction stalls. The latents are then learned by a denoiser in the form
+of Karras et al. (EDM), and drawn in 50 steps. The paper trains 4,000 and up to 10,000 epochs on a GPU with a denoiser
+of width 1,024; here it is 512, and steps are fewer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ class Generator:
         sigmas = (SIGMA_MAX ** (1 / RHO) + steps * (SIGMA_MIN ** (1 / RHO) - SIGMA_MAX ** (1 / RHO))) ** RHO
         sigmas = torch.cat((sigmas, torch.zeros(1)))
         latents = torch.randn(n, len(self.middle)) * sigmas[0]
-        for now, then in zip(sigmas[:-1], sigmas[1:], strict=True):
+        for now, then in pairwise(sigmas):
             slope = (latents - self.average(latents, now.expand(n, 1))) / now
             moved = latents + (then - now) * slope
             if then > 0:

@@ -56,7 +56,7 @@ class Results:
         rows = [(*self._key(run), name, value, run.status, "") for name, value in run.values.items()]
         rows.append((*self._key(run), RUN, float(run.status == OK), run.status, run.message))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        torn = self.path.exists() and not self.path.read_bytes()[-1:] in (b"", b"\n")
+        torn = self.path.exists() and self.path.read_bytes()[-1:] not in (b"", b"\n")
         fresh = not self.path.exists() or not self.path.stat().st_size
         text = pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, header=fresh, float_format="%.6g")
         if torn:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ..evaluation import evaluate
-from ..evaluation.utility import EVALUATORS
+from ..evaluation.evaluators import EVALUATORS
 from . import worker
 from .generators import GeneratorSpec
 from .results import FAILED, OK, TIMEOUT, Results, Run
@@ -25,6 +25,8 @@ from .tables import Table
 METRICS = ("utility", "shape", "trend", "detection", "dcr", "copies", "membership")
 PATIENCE = 8
 """A worker may take so many times its budget by the clock: on a busy machine it waits for its turn."""
+START_SECONDS = 60.0
+"""What starting Python and importing libraries may take on top."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
 
@@ -62,9 +64,7 @@ def compare(
                 yield run
 
 
-def run_one(
-    table: Table, generator: GeneratorSpec, seed: int, limits: Limits, *, samples: Path | None = None
-) -> Run:
+def run_one(table: Table, generator: GeneratorSpec, seed: int, limits: Limits, *, samples: Path | None = None) -> Run:
     """Fit, sample and judge once. Whatever goes wrong with a generator is part of the result."""
     train, test = table.split(seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def work(
         "budget_seconds": limits.budget_seconds if limits.told else None,
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    wall = limits.budget_seconds * (2 if limits.told else PATIENCE)
+    wall = limits.budget_seconds * (2 if limits.told else PATIENCE) + START_SECONDS
     code, log = _process([str(generator.python), worker.__file__, str(folder / "job.json")], folder, generator, wall)
     if code is None or code == -signal.SIGXCPU:
         limit = f"{limits.budget_seconds:g} s"
@@ -119,9 +119,7 @@ def work(
     return worker.read_rows(str(folder / "rows.csv"), plan), record
 
 
-def judge(
-    train: pd.DataFrame, test: pd.DataFrame, rows: pd.DataFrame, target: str, seed: int
-) -> Mapping[str, float]:
+def judge(train: pd.DataFrame, test: pd.DataFrame, rows: pd.DataFrame, target: str, seed: int) -> Mapping[str, float]:
     """The same numbers for every generator."""
     evaluation = evaluate(
         train, test, rows, target=target, metrics=METRICS, utility="quick", references=False, random_state=seed

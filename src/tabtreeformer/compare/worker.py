@@ -1,7 +1,7 @@
 """Run one generator on one table: `python worker.py job.json`, in whatever environment the generator lives.
 
-Nothing of this package is imported here, so that a rival's environment needs nothing of ours but pandas: the rows come as
-CSV with a JSON file that says which columns are numbers, the new rows and a record of the run go back the same way.
+Nothing of this package is imported here, so that a rival's environment needs nothing but pandas: the rows come as CSV with
+a JSON file that says which columns are numbers, the new rows and a record of the run go back the same way.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def read_rows(path: str, schema: dict[str, Any]) -> Any:
     import pandas as pd
 
     kinds = {c["name"]: str if c["kind"] == "categorical" else float for c in schema["columns"]}
-    frame = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values={c: [""] for c in kinds if kinds[c] is float})
+    frame = pd.read_csv(
+        path, dtype=kinds, keep_default_na=False, na_values={c: [""] for c in kinds if kinds[c] is float}
+    )
     for column in schema["columns"]:
         if column["kind"] == "numeric" and column["integer"] and frame[column["name"]].notna().all():
             frame[column["name"]] = frame[column["name"]].round().astype("int64")
@@ -62,7 +64,7 @@ def read_rows(path: str, schema: dict[str, Any]) -> Any:
 
 
 def write_rows(rows: Any, schema: dict[str, Any], path: str) -> None:
-    """Write what a generator drew; a number in place of a whole number is rounded, as its column is known to be whole."""
+    """Write what a generator drew; numbers of columns that are known to be whole are rounded."""
     import pandas as pd
 
     missing = [c["name"] for c in schema["columns"] if c["name"] not in rows.columns]

@@ -46,9 +46,7 @@ class Metric:
 
 
 METRICS: Mapping[str, Metric] = {
-    "utility": Metric(
-        measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True
-    ),
+    "utility": Metric(measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True),
     "shape": Metric(measure=shape, goal="higher", follows_size=True),
     "trend": Metric(measure=trend, goal="higher", follows_size=True),
     "detection": Metric(measure=detection, goal="half"),

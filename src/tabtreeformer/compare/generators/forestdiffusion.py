@@ -26,7 +26,9 @@ class Generator:
 
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Train the trees of every noise level."""
-        self.categories = {c["name"]: sorted(df[c["name"]].unique()) for c in schema["columns"] if c["kind"] != "numeric"}
+        self.categories = {
+            c["name"]: sorted(df[c["name"]].unique()) for c in schema["columns"] if c["kind"] != "numeric"
+        }
         codes = df.assign(**{n: pd.Index(k).get_indexer(df[n]) for n, k in self.categories.items()}).astype(float)
         by_class = schema["task"] == "classification"
         features = [name for name in df.columns if not (by_class and name == schema["target"])]

@@ -23,10 +23,11 @@ class Generator:
 
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Learn the rows."""
+        sections: dict[str, Any] = parse_settings(self.settings)
         self.model = TabTreeFormer(
             self.preset,
             schema["target"],
-            **parse_settings(self.settings),
+            **sections,
             budget_seconds=self.budget_seconds,
             random_state=self.seed,
             verbose=False,

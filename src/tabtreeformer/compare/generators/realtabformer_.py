@@ -1,4 +1,4 @@
-"""REaLTabFormer (Solatorio and Dupriez, 2023), from `realtabformer` with its defaults: a GPT-2 over digits of values."""
+"""REaLTabFormer (Solatorio and Dupriez, 2023), from `realtabformer` with its defaults: a GPT-2 over digits."""
 
 from __future__ import annotations
 

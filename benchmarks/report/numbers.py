@@ -1,0 +1,159 @@
+"""Results → the paper's tables, as DataFrames. The same functions read our runs and what the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from tabtreeformer.evaluation import relative_error
+
+EVALUATORS = ("LN", "RF", "XGB")
+LEAK = 0.05
+"""A p-value below this is a violation of the distance test."""
+
+
+def means(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Mean over the seeds: tables × generators."""
+    part = frame[(frame["metric"] == metric) & frame["value"].notna()]
+    return part.pivot_table(index="table", columns="generator", values="value", aggfunc="mean")
+
+
+def spread(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Standard deviation over the seeds, of the population as the paper's raw tables have it."""
+    part = frame[(frame["metric"] == metric) & frame["value"].notna()]
+    return part.groupby(["table", "generator"])["value"].std(ddof=0).unstack()
+
+
+def with_spread(frame: pd.DataFrame, metric: str, digits: int = 3) -> pd.DataFrame:
+    """`mean ± spread` as text; the mean alone where there is one run."""
+    middle, around = means(frame, metric), spread(frame, metric)
+    counts = frame[frame["metric"] == metric].groupby(["table", "generator"])["value"].count().unstack()
+    text = middle.copy().astype(object)
+    for table in middle.index:
+        for name in middle.columns:
+            value = middle.loc[table, name]
+            many = counts.loc[table, name] > 1
+            text.loc[table, name] = (
+                "" if pd.isna(value)
+                else f"{value:.{digits}f} ± {around.loc[table, name]:.{digits}f}" if many
+                else f"{value:.{digits}f}"
+            )  # fmt: skip
+    return text
+
+
+def utility(frame: pd.DataFrame) -> pd.DataFrame:
+    """Scores of models trained on synthetic rows, by table and evaluator, beside those trained on real rows."""
+    parts = {}
+    for name in EVALUATORS:
+        real = means(frame, f"real_{name}").mean(axis=1)
+        parts[name] = pd.concat([real.rename("real"), means(frame, f"score_{name}")], axis=1)
+    joined = pd.concat(parts, names=["evaluator"])
+    return joined.swaplevel().sort_index()
+
+
+def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and spread (of a sample) of the signed relative error over tables and evaluators, as the paper summarises.
+
+    A cell is a table and an evaluator; its scores are averaged over seeds first. Generators × (RE, std) by evaluator.
+    """
+    cells = utility(frame)
+    rows = {}
+    for generator in cells.columns.drop("real"):
+        known = cells[[generator, "real"]].dropna()
+        errors = pd.Series(
+            [relative_error(r, s) for r, s in zip(known["real"], known[generator], strict=True)],
+            index=known.index, dtype=float,
+        )  # fmt: skip
+        row = {"RE": errors.mean(), "std": errors.std(ddof=1)}
+        for name in EVALUATORS:
+            own = errors[errors.index.get_level_values("evaluator") == name]
+            row |= {f"RE {name}": own.mean(), f"std {name}": own.std(ddof=1)}
+        row |= {"average": known[generator].mean(), "tables": known.index.get_level_values("table").nunique()}
+        rows[generator] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def privacy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Average and least p-value over tables, how many tables are below 0.05, and how many single runs."""
+    tables = means(frame, "dcr")
+    runs = frame[frame["metric"] == "dcr"]
+    low = (runs["value"] < LEAK).groupby(runs["generator"]).sum()
+    return pd.DataFrame(
+        {
+            "average p": tables.mean(),
+            "least p": tables.min(),
+            "tables < 0.05": (tables < LEAK).sum(),
+            "runs < 0.05": low,
+        }
+    )
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row a generator: everything that can be averaged over its tables."""
+    columns = {"relative error": relative_errors(frame)["RE"]}
+    for metric, title in (("shape", "Shape"), ("trend", "Trend"), ("detection", "two-sample AUC"), ("dcr", "DCR p")):
+        columns[title] = means(frame, metric).mean()
+    columns["DCR < 0.05"] = privacy(frame)["tables < 0.05"]
+    for metric, title in (("membership", "membership AUC"), ("fit_cpu_seconds", "fit, CPU s"),
+                          ("sample_cpu_seconds", "sample, CPU s"), ("peak_mib", "peak MiB")):  # fmt: skip
+        columns[title] = means(frame, metric).mean()
+    columns["tables"] = means(frame, "shape").notna().sum()
+    columns["runs"] = frame[(frame["metric"] == "shape")].groupby("generator")["value"].count()
+    return pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
+
+
+def against(frame: pd.DataFrame, ours: str = "auto") -> pd.DataFrame:
+    """Each rival on the runs (table and seed) that both finished: theirs minus ours, averaged, and wins of ours."""
+    rows = {}
+    metrics = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "fit_cpu_seconds": "fit, CPU s"}
+    wide = frame[frame["metric"].isin(metrics)].pivot_table(
+        index=["table", "seed"], columns=["generator", "metric"], values="value"
+    )
+    if ours not in wide.columns.get_level_values(0):
+        return pd.DataFrame()
+    for rival in wide.columns.get_level_values(0).unique().drop(ours):
+        row: dict[str, float] = {}
+        for metric, title in metrics.items():
+            if (rival, metric) not in wide or (ours, metric) not in wide:
+                continue
+            both = wide[[(rival, metric), (ours, metric)]].dropna()
+            difference = both[(rival, metric)] - both[(ours, metric)]
+            better = difference > 0 if metric in ("utility", "fit_cpu_seconds") else difference < 0
+            row[f"{title}, theirs − ours"] = difference.mean()
+            row[f"ours better in {title}"] = better.sum()
+            row["runs of both"] = len(both)
+        rows[rival] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def unfinished(frame: pd.DataFrame) -> pd.DataFrame:
+    """Runs that failed or took too long, with what they said."""
+    runs = frame[(frame["metric"] == "run") & (frame["status"] != "ok")]
+    columns = ["table", "generator", "seed", "status", "message"]
+    return runs[columns].sort_values(["generator", "table", "seed"]).reset_index(drop=True)
+
+
+def missing(frame: pd.DataFrame, tables: Sequence[str], generators: Sequence[str], seeds: int) -> pd.DataFrame:
+    """How many runs of each pair were made at all, where that is fewer than asked for."""
+    made = frame[frame["metric"] == "run"].groupby(["generator", "table"])["seed"].nunique()
+    counts = {g: {t: int(made.get((g, t), 0)) for t in tables} for g in generators}
+    table = pd.DataFrame.from_dict(counts, orient="index", columns=list(tables))
+    return table[(table < seeds).any(axis=1)]
+
+
+def ordered(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Names in the order in which they are known, others behind."""
+    return sorted(names, key=lambda n: (known.index(n) if n in known else len(known), n))
+
+
+def curve(frame: pd.DataFrame, base: str, kind: str, metric: str) -> pd.Series:
+    """A metric over the values of one setting, averaged over tables and seeds: runs named `base | kind | value`."""
+    part = frame[(frame["metric"] == metric) & frame["generator"].str.startswith(f"{base} | {kind} | ")]
+    if part.empty:
+        return pd.Series(dtype=np.float64)
+    values = part["generator"].str.rsplit(" | ", n=1).str[1]
+    numbers = pd.to_numeric(values, errors="coerce")
+    keys = numbers if numbers.notna().all() else values
+    return part["value"].groupby(keys).mean()
