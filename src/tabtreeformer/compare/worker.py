@@ -1,7 +1,7 @@
 """Run one generator on one table: `python worker.py job.json`, in whatever environment the generator lives.
 
-Nothing of this package is imported here, so that a rival's environment needs nothing but pandas: the rows come as CSV with
-a JSON file that says which columns are numbers, the new rows and a record of the run go back the same way.
+Nothing of this package is imported here, so that a rival's environment needs nothing but pandas: the rows come as CSV
+with a JSON file that says which columns are numbers, the new rows and a record of the run go back the same way.
 """
 
 from __future__ import annotations

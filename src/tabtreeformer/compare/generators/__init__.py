@@ -1,7 +1,7 @@
 """The generators that can be compared: a file each, with a class `Generator` of `fit(df, schema)` and `sample(n)`.
 
-A file is run in the generator's own environment, where this package need not be; it imports nothing of ours unless it is
-ours. Packages of others are used with their documented defaults.
+A file is run in the generator's own environment, where this package need not be; it imports nothing of ours unless it
+is ours. Packages of others are used with their documented defaults.
 """
 
 from __future__ import annotations

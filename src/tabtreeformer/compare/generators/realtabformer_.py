@@ -18,9 +18,7 @@ class Generator:
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Train; `save_full_every_epoch=0` keeps it from writing every epoch to disk."""
         package = import_module("realtabformer")
-        self.model = package.REaLTabFormer(
-            model_type="tabular", random_state=self.seed, use_cpu=True, report_to="none", save_strategy="no"
-        )
+        self.model = package.REaLTabFormer(model_type="tabular", random_state=self.seed, use_cpu=True, report_to="none")
         self.model.fit(df, device="cpu", gen_kwargs={}, save_full_every_epoch=0)
 
     def sample(self, n: int) -> pd.DataFrame:
