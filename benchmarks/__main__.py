@@ -21,7 +21,7 @@ from tabtreeformer.compare import Limits, Results, compare, located
 from tabtreeformer.errors import TabTreeFormerError
 from tabtreeformer.progress import parse_duration
 
-from . import envs
+from . import envs, machine
 from .experiments import ablations, curves
 from .generators import GENERATORS, chosen
 from .tables import LARGE, SMALL, load
@@ -108,6 +108,7 @@ def _compare(options: argparse.Namespace, specs: list, limits: Limits) -> None:
         else:
             ready.append(found)
     names = options.tables or getattr(options, "default_tables", "small")
+    machine.write(options.results.with_name("machine.json"))
     tables = [load(name, None if options.openml else options.data) for name in _names(names)]
     runs = compare(tables, ready, range(options.seeds), Results(options.results), limits, samples=options.samples)
     for run in runs:

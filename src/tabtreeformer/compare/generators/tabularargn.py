@@ -19,8 +19,7 @@ class Generator:
         """Learn the rows; the package counts its time in minutes."""
         time = {} if self.budget_seconds is None else {"max_training_time": 0.9 * self.budget_seconds / 60}
         engine = import_module("mostlyai.engine")
-        engine.set_random_state(self.seed)
-        self.model = engine.TabularARGN(device="cpu", verbose=0, **time)
+        self.model = engine.TabularARGN(device="cpu", random_state=self.seed, **time)
         self.model.fit(df)
 
     def sample(self, n: int) -> pd.DataFrame:

@@ -1,0 +1,148 @@
+"""From the results to tables, figures and a page of documentation. No number is typed by hand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tabtreeformer.compare import Results
+from tabtreeformer.errors import ConfigError
+
+from ..generators import GENERATORS
+from ..tables import LARGE, SMALL
+from . import forms, numbers, page, printed
+
+CONTROLS = tuple(spec.name for spec in GENERATORS if spec.family == "control")
+ORDER = [spec.name for spec in GENERATORS]
+
+
+def write(results: Path, out: Path, *, samples: Path, data: Path, page: Path | None = None) -> None:
+    """Write all tables in three forms and all figures in two; what there is nothing for is left out and said."""
+    runs, ablations, equal = (Results(results / f"{n}.csv").read() for n in ("runs", "ablations", "equal_time"))
+    if runs.empty:
+        raise ConfigError(f"there are no results in {results}; make some with: python -m benchmarks run")
+    tables = build_tables(runs, ablations, equal)
+    for name, (caption, frame) in tables.items():
+        forms.write_all(out / "tables", name, frame, caption)
+    drawn = draw(runs, ablations, equal, out / "figures", samples, data)
+    machine = results / "machine.json"
+    facts = json.loads(machine.read_text(encoding="utf-8")) if machine.exists() else {}
+    if page is not None:
+        write_page(page, tables, drawn, runs, facts, out / "figures")
+    print(f"wrote {len(tables)} tables and {len(drawn)} figures to {out}")
+
+
+def build_tables(
+    runs: pd.DataFrame, ablations: pd.DataFrame, equal: pd.DataFrame
+) -> dict[str, tuple[str, pd.DataFrame]]:
+    """Name → caption and table."""
+    paper = printed.printed()
+    here = [t for t in (*SMALL, *LARGE) if t in set(runs["table"])]
+    paper_here = paper[paper["table"].isin(here)]
+    ok = runs[runs["status"] == "ok"]
+    order = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
+    duels = numbers.against(ok).reindex(order).dropna(how="all")
+    scores = _columns(numbers.utility(ok), order)
+    made: dict[str, tuple[str, pd.DataFrame]] = {
+        "summary": ("Means over the tables that a generator finished.", numbers.summary(ok).reindex(order)),
+        "beside_paper": ("Relative error, Shape and Trend beside those that the paper prints.", beside(ok, paper)),
+        "against": ("Rivals against auto, on the runs that both finished.", duels),
+        "utility": ("Scores of models trained on the rows, by table and evaluator.", scores),
+        "relative_error": ("Signed relative error, mean and deviation.", numbers.relative_errors(ok).reindex(order)),
+        "privacy": ("The distance test.", numbers.privacy(ok).reindex(order)),
+        "paper_utility": ("The paper's scores on the same tables.", numbers.utility(paper_here)),
+        "paper_relative_error": ("The paper's relative error on the same tables.", numbers.relative_errors(paper_here)),
+    }  # fmt: skip
+    for metric, title in (("shape", "Shape"), ("trend", "Trend"), ("dcr", "p-value of the distance test"),
+                          ("membership", "Membership AUC"), ("detection", "Two-sample AUC")):  # fmt: skip
+        made[metric] = (f"{title}, by table.", _columns(numbers.with_spread(ok, metric), order))
+    for metric, title in (("fit_cpu_seconds", "Fit"), ("sample_cpu_seconds", "Sample")):
+        made[metric] = (f"{title}, processor seconds on one thread.", _columns(numbers.means(ok, metric), order))
+    if not ablations.empty:
+        made["ablations"] = (
+            "Parts taken away, and settings varied.",
+            numbers.summary(ablations[ablations["status"] == "ok"]),
+        )
+    if not equal.empty:
+        made["equal_time"] = ("Every generator given the same time.", equal_times(equal[equal["status"] == "ok"]))
+    made["unfinished"] = ("Runs that failed or did not end in time.", numbers.unfinished(runs).set_index("generator"))
+    return made
+
+
+def beside(ok: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
+    """Our runs of a generator and the paper's numbers of it, both over the tables that we have."""
+    rows = {}
+    for spec in GENERATORS:
+        own = ok[ok["generator"] == spec.name]
+        tables = own.loc[own["metric"] == "shape", "table"].unique()
+        theirs = paper[(paper["generator"] == spec.paper) & paper["table"].isin(tables)]
+        if own.empty or theirs.empty:
+            continue
+        row: dict[str, Any] = {"tables": len(tables)}
+        for title, part in (("here", own), ("paper", theirs)):
+            row[f"relative error, {title}"] = numbers.relative_errors(part)["RE"].iloc[0]
+            for metric in ("shape", "trend", "dcr"):
+                row[f"{metric}, {title}"] = numbers.means(part, metric).mean().iloc[0]
+        rows[spec.name] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def equal_times(ok: pd.DataFrame) -> pd.DataFrame:
+    """Means over tables and seeds by the time that was given."""
+    parts = {}
+    for budget, part in ok.groupby("budget_seconds"):
+        parts[f"{budget / 60:g} min"] = numbers.summary(part)
+    return pd.concat(parts, names=["given", "generator"]) if parts else pd.DataFrame()
+
+
+def draw(
+    runs: pd.DataFrame, ablations: pd.DataFrame, equal: pd.DataFrame, folder: Path, samples: Path, data: Path
+) -> list[str]:
+    """All figures there is something for; their names."""
+    from . import figures, rows
+
+    book = figures.Book(folder)
+    ok = runs[runs["status"] == "ok"]
+    names = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
+    rivals = [name for name in names if name not in CONTROLS]
+    drawn = [name for name, drawing in figures.FROM_RUNS.items() if drawing(book, ok, names)]
+    if (data / "datasets.json").exists() and samples.exists():
+        kept = [t for t in (*SMALL, *LARGE) if (samples / t).exists()]
+        drawn += ["marginals"] * rows.marginals(book, samples, data, rivals, kept)
+        drawn += ["correlation"] * rows.correlation(
+            book, samples, data, rivals, "credit-g" if "credit-g" in kept else "iris"
+        )
+    drawn += figures.settings(book, ablations[ablations["status"] == "ok"])
+    drawn += ["equal_time"] * figures.equal_time(book, equal[equal["status"] == "ok"])
+    return drawn
+
+
+def write_page(
+    path: Path,
+    tables: dict[str, tuple[str, pd.DataFrame]],
+    drawn: list[str],
+    runs: pd.DataFrame,
+    facts: dict[str, Any],
+    figures: Path,
+) -> None:
+    """The page of documentation, and its pictures beside it."""
+    pictures = path.parent / path.stem
+    if drawn:
+        pictures.mkdir(parents=True, exist_ok=True)
+        for name in drawn:
+            shutil.copy(figures / f"{name}.svg", pictures / f"{name}.svg")
+    kept = [p.stem for p in sorted(pictures.glob("*.svg"))] if pictures.exists() else []
+    text = page.compose(
+        {n: (c, forms.markdown(t)) for n, (c, t) in tables.items() if len(t)}, kept, runs, facts, pictures.name
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def _columns(frame: pd.DataFrame, order: list[str]) -> pd.DataFrame:
+    """Generators in their order, `real` first."""
+    names = [n for n in ("real", *order) if n in frame.columns]
+    return frame[names]
