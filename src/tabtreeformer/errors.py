@@ -50,6 +50,10 @@ class MissingExtraError(TabTreeFormerError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class EndedEarlyWarning(UserWarning):
+    """A fit was interrupted, and what it returns is the best so far."""
+
+
 def import_extra(module: str, extra: str) -> ModuleType:
     """Import an optional package, or say which extra brings it."""
     try:

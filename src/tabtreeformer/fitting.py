@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
-import platform
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -15,19 +14,20 @@ import torch
 from numpy.typing import NDArray
 
 from . import trees
-from ._version import __version__
-from .chunked import InMemory, OnDisk, open_table
+    source: pd.DataFrame | Chunks,
 from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
 from .generation import PromptBank
 from .presets import AUTO
 from .progress import Progress
+from .resuming import fit_leaf_model, identity, versions
 from .schema import Schema
 from .tables.chunks import Chunks
 from .threads import threads_for
 from .tokens import TableCodec, TokenLayout
 from .training import Trained, draw_masks, train_networks
+from .training.checkpoint import TOKENS, RunFolder, Stage
 
 TUNING_SHARE = 0.25
 """Largest share of a budget that the search for tree parameters may take."""
@@ -67,45 +67,54 @@ class Request:
 
 
 def fit_table(
-    source: pd.DataFrame | Chunks,
-    schema: Schema | None,
-    request: Request,
-    seed: np.random.SeedSequence,
-    progress: Progress,
+    folder: RunFolder,
 ) -> Fitted:
     """Learn a table, in memory or in parts; the schema is inferred where none is given."""
-    started = time.perf_counter()
     sample_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, SAMPLE_KEY))
     copies = max(MOST_FLOOR, request.configure(1000, None, 10).tokens.rare_floor)
     found = request.constraints == AUTO and (schema is None or schema.constraints is None)
     with open_table(source, schema, request.target, copies, found, sample_seed, progress) as table:
-        return _fit(table, request, seed, progress, started)
+        return _fit(table, request, seed, progress, folder)
 
 
 def _fit(
-    table: InMemory | OnDisk, request: Request, seed: np.random.SeedSequence, progress: Progress, started: float
+    table: InMemory | OnDisk, request: Request, seed: np.random.SeedSequence, progress: Progress, folder: RunFolder
 ) -> Fitted:
+    schema: Schema | None,
+    request: Request,
+    seed: np.random.SeedSequence,
+    progress: Progress,
+    n_classes = None if encoder is None else encoder.n_classes
+    config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
+    relations = request.relations(schema)
+    folder.begin(identity(frame, schema, config, relations, seed, request.device) if folder.path else {})
+    codec = TableCodec.learn(frame, schema, config.tokens, relations)
+    budget = math.inf if request.budget_seconds is None else request.budget_seconds
+    in_time = _in_time(config.tree, budget)
+    leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, folder.stage("trees"))
+    tree_seconds = folder.seconds
     target_seed, tree_seed, train_seed, prompt_seed = seed.spawn(4)
     schema, frame = table.schema, table.frame
     if request.target is not None:
         schema.column(request.target)  # says which columns there are when this is none of them
     tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
     encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
-    n_classes = None if encoder is None else encoder.n_classes
-    config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
-    codec = TableCodec.learn(frame, schema, config.tokens, request.relations(schema))
-    budget = math.inf if request.budget_seconds is None else request.budget_seconds
-    leaf_model = _fit_trees(_in_time(config.tree, budget), encoder, table.for_trees, tree_seed, progress)
-    tree_seconds = time.perf_counter() - started
+    tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
+    if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
+        folder.begin({"table": hashlib.sha256(tokens).hexdigest()}, TOKENS)
+    left = budget - folder.seconds
 
     for note in codec.notes:
         progress.note(note)
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
     progress.note(_plan(request.preset, config, layout))
-    tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
-    left = budget - (time.perf_counter() - started)
+    checkpoints: Stage,
+) -> trees.LeafModel:
+    """Fit the trees; none where there is nothing to predict."""
     with threads_for(config.model.width):
-        trained = train_networks(layout, tokens, config.model, config.train, train_seed, request.device, progress, left)
+        trained = train_networks(
+            layout, tokens, config.model, config.train, train_seed, request.device, progress, left, folder
+        )
     return Fitted(
         config=config,
         schema=schema,
@@ -122,9 +131,10 @@ def _fit(
             "target": request.target,
             "seed": str(seed.entropy),
             "tree_seconds": round(tree_seconds, 3),
-            "fit_seconds": round(time.perf_counter() - started, 3),
+            "fit_seconds": round(folder.seconds, 3),
             "training": [history.to_json() for history in trained.histories],
-            "versions": _versions(),
+            "versions": versions(),
+            **({"interrupted": True} if trained.interrupted else {}),
         },
     )
 
@@ -135,13 +145,20 @@ def _fit_trees(
     frame: pd.DataFrame,
     seed: np.random.SeedSequence,
     progress: Progress,
-) -> trees.LeafModel:
-    """Fit the trees; none where there is nothing to predict."""
+    known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
+    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints)
     if encoder is None:
         return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
+<<<<<<< HEAD
     known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
     return trees.fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress)
+=======
+    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
+    target = encoder.target(frame.iloc[known])
+    leaf_model = fit_leaf_model(config, features.take(known), target, number, progress, checkpoints)
+    return leaf_model, leaf_model.leaves(features)
+>>>>>>> 8b386b7 (fit(checkpoint_dir=…): a killed fit goes on and ends with the same model)
 
 
 def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
@@ -175,13 +192,3 @@ def _plan(preset: str, config: Config, layout: TokenLayout) -> str:
         f"{preset}: {layout.n_trees} trees, {layout.n_values} tokens of values a row; two networks of {model.layers} "
         f"layers × {model.width}, up to {train.steps:,} steps of {train.batch_size} rows each"
     )
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "tabtreeformer": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "pandas": pd.__version__,
-    }

@@ -28,6 +28,7 @@ from .seeds import Seed, seed_sequence, several_seeds
 from .tables.chunks import take_any
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
+from .training.checkpoint import EVERY_SECONDS, RunFolder
 
 
 class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
@@ -94,12 +95,25 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, df: Any, schema: Schema | None = None) -> TabTreeFormer:
+    def fit(
+        self,
+        df: Any,
+        schema: Schema | None = None,
+        *,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = EVERY_SECONDS,
+        keep_checkpoint: bool = False,
+    ) -> TabTreeFormer:
         """Learn the table, of pandas, polars or pyarrow; `sample` returns tables of the same kind.
 
         A table may also be named, as "people.csv" or "folder/of/parquet", or be a dataset or reader of pyarrow. A large
         one is then not read whole: `open_chunks` says how, and makes any table one that is read in parts.
         `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
+
+        With a `checkpoint_dir`, what the run needs to go on is written there every `checkpoint_every` seconds; the same
+        call with the same table goes on from there, and ends with the model that it would have ended with. The folder
+        is as confidential as the table, and is deleted when the fit ends well, unless `keep_checkpoint`. Ctrl-C while
+        the networks train ends the fit with the best so far and an `EndedEarlyWarning`; a second one stops it at once.
         """
         self._config()  # a setting that cannot be is said before anything is read
         request = Request(
@@ -110,11 +124,14 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             device=choose_device(self.device),
             configure=self._config,
         )
-        seed, progress = seed_sequence(self.random_state), self._progress()
+        progress = self._progress()
+        folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note)
+        seed = seed_sequence(folder.seed if self.random_state is None else self.random_state)
         table, kind = take_any(df)
         if ignored := index_note(table):
             progress.note(ignored)
-        self.fitted_ = fit_table(table, schema, request, seed, progress)
+        self.fitted_ = fit_table(table, schema, request, seed, progress, folder)
+        folder.end(keep_checkpoint, bool(self.fitted_.record.get("interrupted")))
         self._kind = kind
         self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
         return self

@@ -1,6 +1,7 @@
 """What a run leaves on disk while it lasts, so that a killed one goes on where it was and ends with the same model.
 
     run.json                    what the run is of: the table's fingerprint, settings, versions, seed
+    tokens.json                 the fingerprint of a table that is read in parts
     clock.json                  seconds that it has taken so far
     trees.checkpoint            trials of the search, then the fitted trees
     shared.checkpoint           state of the shared start
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +26,7 @@ import safetensors.torch
 from torch import Tensor
 
 from ..archive import dump_json, load_json, read_archive, write_archive
-from ..errors import ArchiveError, ConfigError, OutputError
+from ..errors import ArchiveError, ConfigError, EndedEarlyWarning, OutputError
 from ..files import check_room, replacing
 
 EVERY_SECONDS = 60.0
@@ -32,7 +34,7 @@ EVERY_SECONDS = 60.0
 MOST_SHARE = 0.02
 """Where writing is slow, checkpoints grow rarer, so that they take no more than this share of the time."""
 FORM = "tabtreeformer checkpoint"
-RUN, CLOCK = "run.json", "clock.json"
+RUN, CLOCK, TOKENS = FILES = "run.json", "clock.json", "tokens.json"
 
 State = dict[str, Any]
 
@@ -72,19 +74,26 @@ class RunFolder:
         """Time that the run has taken, over all its lives."""
         return self.seconds_before + time.monotonic() - self.started
 
-    def begin(self, identity: State) -> None:
+    @property
+    def seed(self) -> int | None:
+        """The seed that the run was started with."""
+        return None if self.identity is None else int(self.identity["seed"])
+
+    def begin(self, identity: State, name: str = RUN) -> None:
         """Say what the run is of; an error if the folder holds one of something else."""
         if self.path is None:
             return
-        if self.identity is None:
-            _write_json(self.path / RUN, identity)
+        before = _read_json(self.path / name)
+        if before is None:
+            _write_json(self.path / name, identity)
             return
-        if difference := _difference(self.identity, identity):
+        if difference := _difference(before, identity):
             raise ConfigError(
                 f"the run in {self.path} cannot go on: {difference}; fit as it was started, or delete the folder "
                 "or name another to start anew"
             )
-        self.note(f"going on with the run in {self.path}, after {self.seconds_before:.0f} s")
+        if name == RUN:
+            self.note(f"going on with the run in {self.path}, after {self.seconds_before:.0f} s")
 
     def stage(self, name: str) -> Stage:
         """The checkpoints of one stage."""
@@ -95,11 +104,23 @@ class RunFolder:
         if self.path is not None:
             check_room(self.path, n_bytes, f"checkpoints in {self.path}")
 
+    def end(self, keep: bool, interrupted: bool) -> None:
+        """Clean up after a fit that ended well; after one that was interrupted, say how to go on."""
+        if interrupted:
+            with_this = "the same checkpoint_dir to go on" if self.path else "checkpoint_dir=… to be able to go on"
+            warnings.warn(
+                f"the fit was interrupted, and this is the best model so far; fit again with {with_this}",
+                EndedEarlyWarning,
+                stacklevel=3,
+            )
+        elif not keep:
+            self.remove()
+
     def remove(self) -> None:
         """Delete what the run has left, and the folder if there is nothing else in it."""
         if self.path is None:
             return
-        for pattern in ("*.checkpoint", ".*.checkpoint.*.tmp", f".{RUN}.*.tmp", f".{CLOCK}.*.tmp", RUN, CLOCK):
+        for pattern in ("*.checkpoint", ".*.checkpoint.*.tmp", *FILES, *(f".{name}.*.tmp" for name in FILES)):
             for file in self.path.glob(pattern):
                 file.unlink(missing_ok=True)
         if not any(self.path.iterdir()):

@@ -13,12 +13,14 @@ from ..progress import Progress, Silent
 from .base import LeafModel
 from .features import FeatureEncoder, Features, Target, choose_target
 from .spaces import SPACES, canonical, defaults
+from .trials import Trials
 
 __all__ = [
     "FeatureEncoder",
     "Features",
     "LeafModel",
     "Target",
+    "Trials",
     "choose_target",
     "fit_leaf_model",
     "load_leaf_model",
@@ -38,9 +40,14 @@ _CLASSES = {
 
 
 def fit_leaf_model(
-    config: TreeConfig, features: Features, target: Target, seed: int, progress: Progress | None = None
+    config: TreeConfig,
+    features: Features,
+    target: Target,
+    seed: int,
+    progress: Progress | None = None,
+    trials: Trials | None = None,
 ) -> LeafModel:
-    """Search the parameters if the config says so, then grow the trees on all rows."""
+    """Search the parameters if the config says so, then grow the trees on all rows; `trials` are those done before."""
     if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MOST_CLASSES:
         raise ConfigError(
             f"the target has {target.n_classes:,} classes, and {config.model} builds a tree for each in every round; "
@@ -52,7 +59,7 @@ def fit_leaf_model(
     if config.tune and space:
         from .tuning import tune
 
-        params = tune(model_class, space, features, target, config, seed, progress or Silent())
+        params = tune(model_class, space, features, target, config, seed, progress or Silent(), trials)
     return model_class(defaults(space) | params, seed).fit(features, target)
 
 

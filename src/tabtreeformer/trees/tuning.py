@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from ..progress import Progress, stage
 from .base import LeafModel
 from .features import Features, Target
 from .spaces import Parameter, Space, canonical
+from .trials import Trials
 
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows to fit on, rows to score on."""
@@ -30,6 +32,7 @@ def tune(
     config: TreeConfig,
     seed: int,
     progress: Progress,
+    trials: Trials | None = None,
 ) -> dict[str, Any]:
     """Return the parameters that predict best, those of `config.params` among them as they are.
 
@@ -40,23 +43,38 @@ def tune(
     if not free or features.n_rows < 2 * config.folds:
         return fixed
     folds = split(target, config.folds, seed)
+    trials = trials or Trials()
 
     def objective(trial: optuna.Trial) -> float:
         params = fixed | {name: suggest(trial, name, parameter) for name, parameter in free.items()}
+        if trial.number < len(trials.scores):
+            return trials.scores[trial.number]
         return cross_validate(lambda: model_class(params, seed), features, target, folds)
 
-    return fixed | _search(objective, config, seed, progress, "MSE" if target.n_classes is None else "F1")
+    return fixed | _search(objective, config, seed, progress, "MSE" if target.n_classes is None else "F1", trials)
 
 
 def _search(
-    objective: Callable[[optuna.Trial], float], config: TreeConfig, seed: int, progress: Progress, measure: str
+    objective: Callable[[optuna.Trial], float],
+    config: TreeConfig,
+    seed: int,
+    progress: Progress,
+    measure: str,
+    trials: Trials,
 ) -> dict[str, Any]:
     """Run the trials; return the parameters of the best one."""
+    started, known = time.monotonic() - trials.seconds, len(trials.scores)
     with quiet_optuna(), stage(progress, "tune trees", config.trials) as advance:
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
 
         def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
             advance(1, best=f"{measure} {abs(study.best_value):.4g}")
+            if trial.number >= known:
+                trials.scores.append(trial.values[0])
+                trials.seconds = time.monotonic() - started
+                trials.keep(trials)
+            if config.timeout_seconds is not None and time.monotonic() - started >= config.timeout_seconds:
+                study.stop()
 
         study.optimize(objective, n_trials=config.trials, timeout=config.timeout_seconds, callbacks=[report])
         # A short time limit may be over before the first trial starts.
