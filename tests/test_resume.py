@@ -10,13 +10,13 @@ import pytest
 from tabtreeformer.archive import load_json, read_archive
 
 SMALL = {"model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1}}
-AUTO = {**SMALL, "train": {"steps": 150, "validate_every": 10, "patience": 5}}
+AUTO = {**SMALL, "train": {"steps": 60, "validate_every": 7, "patience": 4}}
 PAPER = {
     "preset": "S",
-    "tree": {"trials": 6, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tree": {"trials": 4, "params": {"n_estimators": 4, "num_leaves": 5}},
     "tokens": {"quantiles": 20, "bins": 4},
     "model": {**SMALL["model"], "dropout": 0.1},
-    "train": {"steps": 80, "batch_size": 16, "validate_every": 7, "patience": 4},
+    "train": {"steps": 40, "batch_size": 16, "validate_every": 6, "patience": 4},
 }
 
 
@@ -35,12 +35,11 @@ def contents(path):
 @pytest.mark.parametrize(("settings", "seed"), [(AUTO, 0), (PAPER, 1)], ids=["auto", "S"])
 def test_a_killed_fit_goes_on_and_ends_with_the_same_file(tmp_path, settings, seed):
     script = Path(__file__).parent / "kill_fit.py"
-    command = [sys.executable, str(script), str(tmp_path), json.dumps(settings), "5", str(seed)]
+    command = [sys.executable, str(script), str(tmp_path), json.dumps(settings), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
-    assert facts["killed"] >= 2
-    assert {"run.json", "trees.checkpoint", "shared.checkpoint"} <= set(facts["seen"])
+    assert facts["killed"] >= 3
     assert not facts["left"]  # nothing of the run stays when it ends well
     whole, killed = contents(tmp_path / "whole.tabtree"), contents(tmp_path / "killed.tabtree")
     assert whole.keys() == killed.keys()

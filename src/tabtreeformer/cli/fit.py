@@ -25,6 +25,7 @@ from .options import (
     TableName,
     given,
 )
+from .runs import fit_and_save, model_bytes, run_folder, run_seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +73,25 @@ def fit(
         str | None,
         typer.Option(help="Fit within about this time, as 90s, 5m or 1h.", show_default=False),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write here, every minute, what --resume needs; as confidential as the table, deleted at the end.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with a run that was stopped or killed, or start one that can; its folder is that of "
+            "--checkpoint, else MODEL.run.",
+        ),
+    ] = False,
+    keep_checkpoint: Annotated[
+        bool, typer.Option("--keep-checkpoint", help="Leave the checkpoints of a run that ended well.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -93,9 +113,14 @@ def fit(
       ttf fit data.csv --target income --preset L --seed 7
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
+      ttf fit data.csv --preset L --resume        # the same command again goes on after Ctrl-C, a crash or a kill
+
+    \b
+    Ctrl-C while the networks train writes the best model so far and exits with 130; a second one stops at once.
     """
     from ..config import parse_settings
     from ..files import check_writable
+    from ..presets import configure
     from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
     from ..tables import TableOptions, locate, read_table
@@ -107,10 +132,13 @@ def fit(
     place = locate(table, TableOptions(**options))
     output = output or Path(place.stem + ".tabtree")
     check_writable(output)
+    folder = run_folder(output, checkpoint, resume)
+    seed = run_seed(folder, seed)
     sections: dict[str, Any] = dict(parse_settings(settings or ()))
     if tree is not None:
         sections.setdefault("tree", {})["model"] = tree
     df = read_table(table, **options)
+    check_writable(output, model_bytes(configure(preset, sections, len(df), None, df.shape[1]), *df.shape))
     if drop_missing:
         kept = df.dropna(ignore_index=True)
         if not quiet and len(kept) < len(df):
@@ -130,7 +158,7 @@ def fit(
         random_state=seed,
         verbose=not quiet,
     )
-    model.fit(df, schema).save(output)
+    fit_and_save(model, df, schema, output, folder, keep_checkpoint)
     if not quiet:
         typer.echo(f"learned {len(df):,} rows × {df.shape[1]} columns in {model.fitted_.record['fit_seconds']:.1f} s")
         typer.echo(f"wrote {output}; sample from it with: ttf sample {output} -n {len(df)} -o new.csv")

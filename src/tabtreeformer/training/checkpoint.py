@@ -53,7 +53,12 @@ class RunFolder:
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str] | None, every_seconds: float, note: Callable[[str], None]) -> RunFolder:
+    def at(
+        cls,
+        path: str | os.PathLike[str] | None,
+        every_seconds: float = EVERY_SECONDS,
+        note: Callable[[str], None] = lambda message: None,
+    ) -> RunFolder:
         """Open a folder, or make it; one that cannot be written is an error now, not in an hour."""
         if path is None:
             return cls()

@@ -42,11 +42,6 @@ class Allowance:
         """Share of the time that is over, 0 where there is no limit."""
         return self.elapsed / max(self.seconds, 1e-9)
 
-    @property
-    def over(self) -> bool:
-        """Whether to end now."""
-        return self.asked.is_set() or self.used >= 1
-
     def part(self, share: float) -> Allowance:
         """A share of the time that is left, starting now."""
         left = self.seconds - self.elapsed

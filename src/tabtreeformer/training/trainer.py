@@ -233,7 +233,7 @@ class _Run:
                     checkpoints.save(*state_of(self, allowance.elapsed))
                 # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run
                 # whose steps are no multiple of that is judged to its end.
-                last = step == steps or asked or allowance.over
+                last = step == steps or asked or allowance.used >= 1
                 if prepared is None or validation is None:
                     del self.losses[:-1]
                 elif step % self.config.validate_every == 0 or last:

@@ -48,7 +48,7 @@ def tune(
     def objective(trial: optuna.Trial) -> float:
         params = fixed | {name: suggest(trial, name, parameter) for name, parameter in free.items()}
         if trial.number < len(trials.scores):
-            return trials.scores[trial.number]
+            return float(trials.scores[trial.number])
         return cross_validate(lambda: model_class(params, seed), features, target, folds)
 
     return fixed | _search(objective, config, seed, progress, "MSE" if target.n_classes is None else "F1", trials)
