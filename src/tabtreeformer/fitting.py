@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from . import trees
-    source: pd.DataFrame | Chunks,
+from .chunked import InMemory, OnDisk, open_table
 from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
@@ -67,6 +67,11 @@ class Request:
 
 
 def fit_table(
+    source: pd.DataFrame | Chunks,
+    schema: Schema | None,
+    request: Request,
+    seed: np.random.SeedSequence,
+    progress: Progress,
     folder: RunFolder,
 ) -> Fitted:
     """Learn a table, in memory or in parts; the schema is inferred where none is given."""
@@ -80,10 +85,12 @@ def fit_table(
 def _fit(
     table: InMemory | OnDisk, request: Request, seed: np.random.SeedSequence, progress: Progress, folder: RunFolder
 ) -> Fitted:
-    schema: Schema | None,
-    request: Request,
-    seed: np.random.SeedSequence,
-    progress: Progress,
+    target_seed, tree_seed, train_seed, prompt_seed = seed.spawn(4)
+    schema, frame = table.schema, table.frame
+    if request.target is not None:
+        schema.column(request.target)  # says which columns there are when this is none of them
+    tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
+    encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
     n_classes = None if encoder is None else encoder.n_classes
     config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
     relations = request.relations(schema)
@@ -93,24 +100,15 @@ def _fit(
     in_time = _in_time(config.tree, budget)
     leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, folder.stage("trees"))
     tree_seconds = folder.seconds
-    target_seed, tree_seed, train_seed, prompt_seed = seed.spawn(4)
-    schema, frame = table.schema, table.frame
-    if request.target is not None:
-        schema.column(request.target)  # says which columns there are when this is none of them
-    tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
-    encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
-    tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
-    if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
-        folder.begin({"table": hashlib.sha256(tokens).hexdigest()}, TOKENS)
-    left = budget - folder.seconds
 
     for note in codec.notes:
         progress.note(note)
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
     progress.note(_plan(request.preset, config, layout))
-    checkpoints: Stage,
-) -> trees.LeafModel:
-    """Fit the trees; none where there is nothing to predict."""
+    tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
+    if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
+        folder.begin({"table": hashlib.sha256(memoryview(tokens)).hexdigest()}, TOKENS)
+    left = budget - folder.seconds
     with threads_for(config.model.width):
         trained = train_networks(
             layout, tokens, config.model, config.train, train_seed, request.device, progress, left, folder
@@ -145,20 +143,14 @@ def _fit_trees(
     frame: pd.DataFrame,
     seed: np.random.SeedSequence,
     progress: Progress,
-    known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
-    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints)
+    checkpoints: Stage,
+) -> trees.LeafModel:
+    """Fit the trees; none where there is nothing to predict."""
     if encoder is None:
         return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-<<<<<<< HEAD
     known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
-    return trees.fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress)
-=======
-    known = np.flatnonzero(frame[encoder.target_name].notna())  # rows without a target teach nothing, and have leaves
-    target = encoder.target(frame.iloc[known])
-    leaf_model = fit_leaf_model(config, features.take(known), target, number, progress, checkpoints)
-    return leaf_model, leaf_model.leaves(features)
->>>>>>> 8b386b7 (fit(checkpoint_dir=…): a killed fit goes on and ends with the same model)
+    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints)
 
 
 def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
