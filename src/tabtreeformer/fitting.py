@@ -107,7 +107,7 @@ def _fit(
     progress.note(_plan(request.preset, config, layout))
     tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
     if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
-        folder.begin({"table": hashlib.sha256(memoryview(tokens)).hexdigest()}, TOKENS)
+        folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
     left = budget - folder.seconds
     with threads_for(config.model.width):
         trained = train_networks(
