@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from benchmarks.report import beside, build_tables, forms, numbers, printed, write
+
 from tabtreeformer.compare import Results, Run
 
 PRINTED = printed.printed()
