@@ -19,7 +19,7 @@ from encoding import Clock, MixedEncoder
 from torch import Tensor, nn
 
 TOKEN, FACTOR = 4, 32
-VAE_STEPS, DIFFUSION_STEPS, BATCH = 2500, 4000, 256
+VAE_STEPS, DIFFUSION_STEPS, BATCH = 1500, 3000, 256
 BETA, LEAST_BETA, DECAY, STALL = 1e-2, 1e-5, 0.7, 10
 WIDTH, DRAWS = 512, 50
 SIGMA_DATA, SIGMA_MIN, SIGMA_MAX, RHO = 0.5, 0.002, 80.0, 7.0
@@ -127,7 +127,7 @@ class Generator:
         latents = ((means - self.middle) / self.spread * SIGMA_DATA).clone()
         self.denoiser = Denoiser(latents.shape[1])
         self.average = torch.optim.swa_utils.AveragedModel(
-            self.denoiser, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995)
+            self.denoiser, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99)
         )
         steps = self._learn_diffusion(latents, clock)
         self.facts = {"vae_steps": vae_steps, "diffusion_steps": steps}

@@ -109,7 +109,7 @@ def draw(
     ok = runs[runs["status"] == "ok"]
     names = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
     rivals = [name for name in names if name not in CONTROLS]
-    drawn = [name for name, drawing in figures.FROM_RUNS.items() if drawing(book, ok, names)]
+    drawn = [name for name, drawing in figures.FROM_RUNS.items() if drawing(book, ok, rivals)]
     if (data / "datasets.json").exists() and samples.exists():
         kept = [t for t in (*SMALL, *LARGE) if (samples / t).exists()]
         drawn += ["marginals"] * rows.marginals(book, samples, data, rivals, kept)

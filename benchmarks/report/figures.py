@@ -48,19 +48,27 @@ def colours(names: Sequence[str]) -> dict[str, str]:
     return chosen | ({"auto": OURS} if "auto" in names else {})
 
 
+RADAR: Mapping[str, tuple[float, float]] = {
+    **{f"utility {e}": (0.6, 1.0) for e in numbers.EVALUATORS},
+    "Shape": (0.7, 1.0), "Trend": (0.7, 1.0), "DCR p": (0.0, 1.0), "fit speed": (-3.0, 0.0),
+    "sample speed": (-2.0, 2.0),
+}  # fmt: skip
+"""What is at the centre and at the rim: shares of the real score, scores, a p-value, powers of ten of 1 / seconds."""
+
+
 def radar(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
-    """Eight measures, 0 the worst and 1 the best of those that are drawn: what is large and round is good all over."""
+    """Eight measures on fixed scales, over the tables that all finished: what is large and round is good all over."""
+    frame, names = numbers.common(frame, names)
+    if len(names) < 2 or frame.empty:
+        return False
     errors, fidelity = numbers.relative_errors(frame), numbers.means
-    axes: dict[str, pd.Series] = {f"utility {e}": 1 - errors[f"RE {e}"].clip(0, 1) for e in numbers.EVALUATORS}
+    axes: dict[str, pd.Series] = {f"utility {e}": 1 - errors[f"RE {e}"] for e in numbers.EVALUATORS}
     axes |= {"Shape": fidelity(frame, "shape").mean(), "Trend": fidelity(frame, "trend").mean()}
     axes["DCR p"] = fidelity(frame, "dcr").mean()
     for metric, title in (("fit_cpu_seconds", "fit speed"), ("sample_cpu_seconds", "sample speed")):
         axes[title] = -np.log10(fidelity(frame, metric).mean().clip(lower=1e-3))
-    table = pd.DataFrame(axes).reindex([n for n in names if n in errors.index]).dropna()
-    if len(table) < 2:
-        return False
-    low, high = table.min(), table.max()
-    table = (table - low) / (high - low).replace(0, 1)
+    table = pd.DataFrame({n: ((v - RADAR[n][0]) / (RADAR[n][1] - RADAR[n][0])).clip(0, 1) for n, v in axes.items()})
+    table = table.reindex(names).dropna()
     angles = np.linspace(0, 2 * np.pi, table.shape[1], endpoint=False)
     paint = colours(list(table.index))
     columns = min(4, len(table))
@@ -110,11 +118,10 @@ def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
 
 def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "pareto") -> bool:
     """Quality against time: relative error and Trend over processor seconds of fit and sample; the best line below."""
-    time = numbers.means(frame, "fit_cpu_seconds") + numbers.means(frame, "sample_cpu_seconds")
-    names = [n for n in names if n in time and n not in ("identity", "marginals", "bootstrap")]
-    common = [t for t in time.index if time.loc[t, names].notna().sum() >= 2]
-    if len(names) < 2 or not common:
+    frame, names = numbers.common(frame, names)
+    if len(names) < 2 or frame.empty:
         return False
+    time = numbers.means(frame, "fit_cpu_seconds") + numbers.means(frame, "sample_cpu_seconds")
     paint = colours(names)
     figure, panels = book.plots.subplots(1, 2, figsize=(11, 4.2))
     for panel, (metric, title, sign) in zip(
@@ -123,20 +130,25 @@ def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "p
         score = numbers.means(frame, metric)
         points = []
         for one in names:
-            both = pd.DataFrame({"t": time[one], "s": score.get(one)}).reindex(common).dropna()
+            both = pd.DataFrame({"t": time[one], "s": score.get(one)}).dropna()
             if both.empty:
                 continue
             x, y = both["t"].mean(), both["s"].mean() if sign > 0 else 1 - both["s"].mean()
             points.append((x, y))
             panel.scatter(x, y, color=paint[one], s=60 if one == "auto" else 36, zorder=3)
-            panel.annotate(f"{one} ({len(both)})", (x, y), textcoords="offset points", xytext=(6, 4), fontsize=8)
+            panel.annotate(one, (x, y), textcoords="offset points", xytext=(6, 4), fontsize=8)
         front, best = [], np.inf
         for x, y in sorted(points):
             if y < best:
                 front.append((x, y))
                 best = y
         panel.step(*zip(*front, strict=True), where="post", color=INK, linewidth=0.8, linestyle="--", zorder=1)
-        panel.set(xscale="log", xlabel="processor seconds, fit and sample (mean; tables in brackets)", ylabel=title)
+        tables = frame["table"].nunique()
+        panel.set(xscale="log", xlabel=f"processor seconds of fit and sample, mean over {tables} tables", ylabel=title)
+        panel.xaxis.set_major_formatter("{x:g}")
+        panel.xaxis.set_minor_formatter("{x:g}")
+        panel.tick_params(axis="x", which="minor", labelsize=7)
+        panel.margins(x=0.15, y=0.1)
     figure.tight_layout()
     return book.save(name, figure)
 

@@ -143,6 +143,14 @@ def missing(frame: pd.DataFrame, tables: Sequence[str], generators: Sequence[str
     return table[(table < seeds).any(axis=1)]
 
 
+def common(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The tables that all of the generators finished, and those generators: who has fewer than half of them is out."""
+    done = means(frame, "shape").reindex(columns=[n for n in names if n in set(frame["generator"])]).notna()
+    kept = done.columns[done.sum() >= max(1, len(done) / 2)]
+    tables = done.index[done[kept].all(axis=1)]
+    return frame[frame["table"].isin(tables) & frame["generator"].isin(kept)], list(kept)
+
+
 def ordered(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Names in the order in which they are known, others behind."""
     return sorted(names, key=lambda n: (known.index(n) if n in known else len(known), n))

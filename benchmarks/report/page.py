@@ -12,7 +12,7 @@ from ..tables import LARGE, SMALL
 from . import numbers
 
 FIGURES = {
-    "radar": "Eight measures, 0 the worst and 1 the best of those drawn",
+    "radar": "Eight measures on fixed scales, over the tables that all of these finished; large and round is good",
     "pareto": "Quality against time; the dashed line joins those that nobody beats in both",
     "by_features": "What auto gains in Trend over each rival, and what a row costs, against the number of columns",
     "marginals": "Densities of columns with several modes",

@@ -97,9 +97,8 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
         panel.set_title(title, fontsize=9, color=INK)
         panel.set(xticks=[], yticks=[])
         panel.grid(False)
-    figure.suptitle(
-        f"{table_name}: correlations, and their error (0 to {ERROR_CAP}); labels before the line", fontsize=10
-    )
+    title = f"{table_name}: correlations, and their error (0 to {ERROR_CAP}); labels before the line"
+    figure.suptitle(title, fontsize=10, y=1.06)
     figure.tight_layout()
     return book.save("correlation", figure)
 

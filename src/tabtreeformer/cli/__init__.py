@@ -11,6 +11,7 @@ import typer
 from .._version import __version__
 from ..errors import TabTreeFormerError
 from .audit import audit
+from .benchmark import benchmark
 from .card import card
 from .evaluate import evaluate
 from .fit import fit
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command in (fit, sample, impute, score, predict, inspect, schema, evaluate, audit, card):
+for command in (fit, sample, impute, score, predict, inspect, schema, evaluate, benchmark, audit, card):
     # Docstrings are raw; what keeps help from running examples together is a real backspace.
     app.command(help=cleandoc(command.__doc__ or "").replace(r"\b", "\b"))(command)
 

@@ -51,6 +51,16 @@ class Results:
         last = frame.groupby(key)["block"].transform("max")
         return frame[frame["block"] == last].drop(columns="block").reset_index(drop=True)
 
+    def runs(self) -> list[Run]:
+        """The same, run by run."""
+        found = []
+        for key, rows in self.read().groupby(list(KEY), sort=False):
+            last = rows.iloc[-1]
+            values = rows[rows["metric"] != RUN].set_index("metric")["value"].astype(float).to_dict()
+            table, generator, seed, budget = key
+            found.append(Run(table, generator, int(seed), float(budget), last["status"], last["message"], values))
+        return found
+
     def add(self, run: Run) -> None:
         """Append a run in one write."""
         rows = [(*self._key(run), name, value, run.status, "") for name, value in run.values.items()]

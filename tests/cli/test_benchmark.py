@@ -1,0 +1,56 @@
+"""`ttf benchmark`: one page for a user's own table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+MINE = """
+class Generator:
+    def __init__(self, *, seed, budget_seconds=None): pass
+    def fit(self, df, schema): self.df = df
+    def sample(self, n): return self.df.sample(n, replace=True, random_state=0)
+"""
+
+
+@pytest.fixture
+def shop(tmp_path):
+    rng = np.random.default_rng(0)
+    df = pd.DataFrame(
+        {
+            "id": np.arange(1000, 1090),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 90), unit="D"),
+            "price": rng.lognormal(3, 1, 90).round(2),
+            "kind": rng.choice(["<b>bread</b>", "milk"], 90),
+        }
+    )
+    df.loc[3, "price"] = None
+    df["big"] = np.where(df["price"] > 20, "yes", "no")
+    path = tmp_path / "shop.csv"
+    df.to_csv(path, index=False)
+    return path
+
+
+def test_a_page_compares_what_was_asked_for(shop, tmp_path, run):
+    mine, page = tmp_path / "mine.py", tmp_path / "page.html"
+    mine.write_text(MINE)
+    words = ("benchmark", shop, "--target", "big", "--generators", f"marginals,{mine}", "-o", page)
+    code, _, said = run(*words)
+    assert code == 0
+    assert "column 'id' is identifier and is left out" in said
+    assert "1 of 90 rows have gaps and are left out" in said
+    text = page.read_text()
+    assert "mine" in text
+    assert "marginals" in text
+    assert "89 rows, 4 columns" in text
+    stored = pd.read_csv(tmp_path / "page.csv").query("metric == 'copies'").set_index("generator")["value"]
+    assert stored["mine"] == 1.0 > stored["marginals"]
+    page.unlink()
+    code, _, said = run(*words)
+    assert "seed 0" not in said  # nothing is left to run
+    assert page.read_text() == text
+
+
+def test_a_generator_that_is_not_there_is_said_before_anything_runs(shop, tmp_path, run):
+    code, _, said = run("benchmark", shop, "--target", "big", "--generators", "arf", "-o", tmp_path / "p.html")
+    assert code == 2
+    assert "arf is not installed" in said
