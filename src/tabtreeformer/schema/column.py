@@ -184,7 +184,8 @@ class Column:
             return self._read_times(series)
         if self.sort == DURATION:
             return _counts(series, self.unit, "timedelta64")
-        return _objects([as_scalar(value) for value in series.tolist()])
+        values = series.tolist()
+        return _objects([as_scalar(value) for value in values] if series.dtype == object else values)
 
     def _read_categories(self, series: pd.Series) -> Any:
         """Categories of any dtype as plain labels."""
