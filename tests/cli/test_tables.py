@@ -115,3 +115,29 @@ def test_the_options_are_the_same_for_every_command(run):
         _, out, _ = run(command, "--help")
         for word in words:
             assert word in out, (command, word)
+
+
+def test_a_folder_is_one_table_and_read_in_parts(run, people, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "people").mkdir()
+    (tmp_path / "cache").mkdir()
+    for i in range(2):
+        write_table(people.iloc[i::2], tmp_path / "people" / f"{i}.parquet")
+    arguments = ("--categorical", "age", "--cache-dir", "cache", *SETTINGS)
+    code, out, err = run("fit", "people", *arguments)
+    assert code == 0, err
+    assert f"learned {len(people)} rows × {people.shape[1]} columns" in out
+    assert "wrote people.tabtree" in out
+    assert not list((tmp_path / "cache").iterdir())
+    assert run("fit", "people", "--no-stream", *SETTINGS)[2].count("read in parts; leave --no-stream out") == 1
+
+
+def test_a_file_is_read_in_parts_when_asked_and_then_not_split(run, people, tmp_path):
+    write_table(people, tmp_path / "people.csv")
+    assert run("fit", "people.csv", "--stream", "-q", *SETTINGS)[:2] == (0, "")
+    code, _, err = run("fit", "people.csv", "--stream", "--holdout", 0.2, *SETTINGS)
+    assert code == 2
+    assert "--holdout needs the whole table in memory, and people.csv is read in parts" in err
+    code, _, err = run("fit", "people.csv", "--stream", "--cache-dir", "nowhere", *SETTINGS)
+    assert code == 2
+    assert "--cache-dir nowhere is not a folder" in err

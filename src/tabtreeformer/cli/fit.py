@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def fit(
-    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
+    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}; or a folder of files.", show_default=False)],
     target: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +92,19 @@ def fit(
     keep_checkpoint: Annotated[
         bool, typer.Option("--keep-checkpoint", help="Leave the checkpoints of a run that ended well.")
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read the table in parts, with memory that does not follow its rows; by default where it is a folder, "
+            "or large. CSV, Parquet, Feather.",
+            show_default=False,
+        ),
+    ] = None,
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the tokens of a table that is read in parts; by default the system's."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -113,6 +126,7 @@ def fit(
       ttf fit data.csv --target income --preset L --seed 7
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
+      ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
       ttf fit data.csv --preset L --resume        # the same command again goes on after Ctrl-C, a crash or a kill
 
     \b
@@ -123,13 +137,14 @@ def fit(
     from ..presets import configure
     from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
-    from ..tables import TableOptions, locate, read_table
+    from ..tables import read_table
+    from .stream import in_parts, place_of, settled
 
     options = given(
         sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form, query=query,
         table=table_name, sheet=sheet,
     )  # fmt: skip
-    place = locate(table, TableOptions(**options))
+    place = place_of(table, options)
     output = output or Path(place.stem + ".tabtree")
     check_writable(output)
     folder = run_folder(output, checkpoint, resume)
@@ -137,17 +152,24 @@ def fit(
     sections: dict[str, Any] = dict(parse_settings(settings or ()))
     if tree is not None:
         sections.setdefault("tree", {})["model"] = tree
-    df = read_table(table, **options)
-    check_writable(output, model_bytes(configure(preset, sections, len(df), None, df.shape[1]), *df.shape))
+    parts, schema = None, None
+    chunks = in_parts(table, stream, cache_dir, options, drop_missing=drop_missing, holdout=holdout)
+    df: Any = None
+    if chunks is not None:
+        df, schema = settled(chunks, categorical, schema_file)
+    else:
+        df = read_table(table, **options)
+    n_rows, n_columns = df.shape if chunks is None else (chunks.n_rows, chunks.n_columns)
+    check_writable(output, model_bytes(configure(preset, sections, n_rows, None, n_columns), n_rows, n_columns))
     if drop_missing:
         kept = df.dropna(ignore_index=True)
         if not quiet and len(kept) < len(df):
             typer.echo(f"left out {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
         df = kept
-    parts = None
     if holdout is not None:
         df, parts = _set_aside(df, holdout, seed, output, place.ending)
-    schema = describe(df, target, categorical, schema_file)
+    if chunks is None:
+        schema = describe(df, target, categorical, schema_file)
 
     model = TabTreeFormer(
         preset,
@@ -160,8 +182,9 @@ def fit(
     )
     fit_and_save(model, df, schema, output, folder, keep_checkpoint)
     if not quiet:
-        typer.echo(f"learned {len(df):,} rows × {df.shape[1]} columns in {model.fitted_.record['fit_seconds']:.1f} s")
-        typer.echo(f"wrote {output}; sample from it with: ttf sample {output} -n {len(df)} -o new.csv")
+        record, n_columns = model.fitted_.record, len(model.fitted_.schema.names)
+        typer.echo(f"learned {record['rows']:,} rows × {n_columns} columns in {record['fit_seconds']:.1f} s")
+        typer.echo(f"wrote {output}; sample from it with: ttf sample {output} -n {record['rows']} -o new.csv")
         if parts:
             target_words = "" if target is None else f" --target {shlex.quote(target)}"
             typer.echo(f"set rows aside in {parts[1]}, learned those of {parts[0]}; judge new rows with:")

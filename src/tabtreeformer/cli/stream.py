@@ -1,0 +1,67 @@
+"""`ttf fit` of a table that is read in parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..schema import Schema
+    from ..tables import Place
+    from ..tables.chunks import Chunks
+
+
+def place_of(table: str, options: dict[str, Any]) -> Place:
+    """Where the table is; a folder is one too."""
+    from ..tables import Place, TableOptions, locate
+
+    return (
+        Place("folder", table, Path(table).resolve())
+        if Path(table).is_dir()
+        else locate(table, TableOptions(**options))
+    )
+
+
+def in_parts(
+    table: str, stream: bool | None, cache_dir: Path | None, options: dict[str, Any], **whole: Any
+) -> Chunks | None:
+    """Open a table in parts where that is asked for, or where it is large or a folder; None: read it whole.
+
+    `whole` are options that need all rows at once.
+    """
+    from ..errors import ConfigError
+    from ..tables.chunks import can_open, open_chunks, open_quickly
+
+    folder = Path(table).is_dir()
+    if stream is False and folder:
+        raise ConfigError(f"{table} is a folder, and is read in parts; leave --no-stream out")
+    if stream is False or (stream is None and not folder and not can_open(table, **options)):
+        return None
+    asked = stream or folder
+    chunks = open_chunks(table, **options) if asked else open_quickly(table, **options)
+    if chunks is None or not (asked or chunks.is_large):
+        return None
+    for name, value in whole.items():
+        if value:
+            raise ConfigError(
+                f"--{name.replace('_', '-')} needs the whole table in memory, and {table} is read in parts; "
+                f"leave it out{'' if folder else ', or say --no-stream'}"
+            )
+    return chunks if cache_dir is None else replace(chunks, cache_dir=_folder(cache_dir))
+
+
+def settled(chunks: Chunks, categorical: list[str] | None, schema_file: Path | None) -> tuple[Chunks, Schema | None]:
+    """What the options say of the columns; the rest is inferred when the table is read."""
+    from ..schema import CATEGORICAL, Schema
+
+    schema = None if schema_file is None else Schema.load(schema_file)
+    return replace(chunks, kinds=dict.fromkeys(categorical or (), CATEGORICAL)), schema
+
+
+def _folder(path: Path) -> Path:
+    from ..errors import ConfigError
+
+    if not path.is_dir():
+        raise ConfigError(f"--cache-dir {path} is not a folder; create it first")
+    return path
