@@ -187,6 +187,8 @@ class TrainConfig:
     """Steps between validations on the other half."""
     patience: int = 3
     """Validations without a better loss before training stops."""
+    gap_limit: float | None = None
+    """Stop when a network finds its own rows likelier than the others by more than so many nats a row; null: never."""
     restore_best: bool = True
     """Keep the weights of the best validation instead of the last ones."""
     ordinal_loss: bool = True
@@ -207,6 +209,8 @@ class TrainConfig:
         for name in ("learning_rate", "clip", "sigma", "floor"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
+        if self.gap_limit is not None and not self.gap_limit > 0:
+            raise ConfigError(f"train.gap_limit must be above 0 or null, got {self.gap_limit!r}")
         if not 0 <= self.shared_share < 1:
             raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
         if not 0 <= self.average < 1:

@@ -129,6 +129,7 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "interrupted": _record("whether somebody ended the fit early"),
         "training[*].*": _record("course of training: steps, rows, seconds"),
         "training[*].validations[*][*]": _record("course of training: losses, averages over many rows"),
+        "training[*].readings[*].*": _record("course of training: the memorisation meter, over many rows"),
         "versions.*": _record("versions of the libraries"),
         "privacy.**": _record("privacy figures, aggregates over many rows"),
         "quality.**": _record("quality figures, aggregates over many rows"),

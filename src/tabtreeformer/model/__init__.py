@@ -15,8 +15,19 @@ from .slot_model import SlotModel
 from .steps import rows_of
 
 Network = RowModel | SlotModel
+RowLosses = Callable[[Tensor, Tensor | None, Tensor], Tensor]
 
-__all__ = ["Network", "RowLoss", "RowModel", "SlotModel", "build_loss", "build_network", "rows_of"]
+__all__ = [
+    "Network",
+    "RowLoss",
+    "RowLosses",
+    "RowModel",
+    "SlotModel",
+    "build_loss",
+    "build_network",
+    "build_row_losses",
+    "rows_of",
+]
 
 
 def build_network(layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> Network:
@@ -32,3 +43,15 @@ def build_loss(network: Network, config: TrainConfig) -> Callable[[Tensor, Tenso
     row_loss = RowLoss(network.layout, config).to(network.embedding.weight.device)
     # The last position predicts nothing.
     return lambda masked, order, rows: row_loss(network.hidden(masked[:, :-1]), rows, network.logits)
+
+
+def build_row_losses(network: Network, config: TrainConfig) -> tuple[RowLosses, int]:
+    """The same loss of each row by itself (B,), nats a token, and how many tokens of a row it counts."""
+    if isinstance(network, SlotModel):
+        return network.row_losses, network.layout.n_values
+    row_loss = RowLoss(network.layout, config).to(network.embedding.weight.device)
+
+    def losses(masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
+        return row_loss.by_row(network.hidden(masked[:, :-1]), rows, network.logits)
+
+    return losses, row_loss.n_counted

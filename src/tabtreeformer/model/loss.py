@@ -64,17 +64,28 @@ class RowLoss(nn.Module):
         self.register_buffer("log_weights", weights.log())
 
     def forward(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:
-        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token.
+        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token."""
+        return self.by_row(hidden, tokens, to_logits).mean()
+
+    def by_row(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:
+        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token of each row (B,).
 
         Positions are picked before `to_logits`, not after: logits of the whole row are the largest tensor there is.
         """
-        target = tokens[:, 1:]
+        target, n_rows = tokens[:, 1:], len(tokens)
         z = to_logits(hidden[:, self.other_rows]).float().flatten(0, 1)  # (N, V); half precision would lose the tails
-        total = F.cross_entropy(z, target[:, self.other_rows].flatten(), reduction="sum")
+        losses = F.cross_entropy(z, target[:, self.other_rows].flatten(), reduction="none")
+        total = losses.view(n_rows, -1).sum(1)
         if len(self.quantile_rows):
             start, stop = self.quantile_range.start, self.quantile_range.stop
             z = to_logits(hidden[:, self.quantile_rows]).float().flatten(0, 1)  # (N, V)
             t = target[:, self.quantile_rows].flatten()  # (N,)
-            total = total + ordinal_cross_entropy(z[:, start:stop], t - start, self.log_weights).sum()
-            total = total + valid_group_loss(z, start, stop).sum()
-        return total / (len(target) * (len(self.other_rows) + len(self.quantile_rows)))
+            losses = ordinal_cross_entropy(z[:, start:stop], t - start, self.log_weights)
+            losses = losses + valid_group_loss(z, start, stop)
+            total = total + losses.view(n_rows, -1).sum(1)
+        return total / self.n_counted
+
+    @property
+    def n_counted(self) -> int:
+        """Tokens of a row that are counted."""
+        return len(self.other_rows) + len(self.quantile_rows)

@@ -167,6 +167,11 @@ class SlotModel(nn.Module):
         losses = [part.sum() for _, part in self._losses(masked, order, rows, smooth=True)]
         return torch.stack(losses).sum() / (len(rows) * self.layout.n_values)
 
+    def row_losses(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
+        """The same for each row (B,)."""
+        losses = [part.sum(1) for _, part in self._losses(masked, order, rows, smooth=True)]
+        return torch.stack(losses).sum(0) / self.layout.n_values
+
     def log_probs(self, rows: Tensor, order: Tensor | None = None) -> Tensor:
         """Log-probabilities of the values of rows (B, L), by slot (B, D), each given those before it in `order`."""
         logs = torch.empty(len(rows), self.layout.n_values, dtype=torch.float64, device=rows.device)

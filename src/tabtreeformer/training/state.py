@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .checkpoint import Stage, State
+from .meter import Reading
 
 if TYPE_CHECKING:
     from .trainer import _Run
@@ -55,6 +56,7 @@ def restore(run: _Run, checkpoints: Stage) -> tuple[bool, float]:
     state, tensors = loaded
     history: dict[str, Any] = state["history"]
     history["validations"] = [tuple(validation) for validation in history["validations"]]
+    history["readings"] = [Reading(**reading) for reading in history["readings"]]
     run.history.__dict__.update(history)
     run.model.load_state_dict(_part(tensors, "model"))
     if state["done"]:

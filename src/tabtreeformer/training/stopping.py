@@ -23,6 +23,10 @@ class EarlyStopping:
         self.best = min(self.best, loss)
         return better
 
+    def give_up(self) -> None:
+        """Have no patience left."""
+        self.waited = self.patience
+
     @property
     def stop(self) -> bool:
         """Whether patience is at its end."""

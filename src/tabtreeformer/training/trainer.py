@@ -20,11 +20,12 @@ from torch import Tensor
 
 from ..config import ModelConfig, TrainConfig
 from ..errors import TabTreeFormerError
-from ..model import Network, build_loss, build_network
+from ..model import Network, build_loss, build_network, build_row_losses
 from ..progress import Progress, duration, stage
 from ..seeds import torch_generator
 from ..threads import available_cores, both
 from ..tokens import MASK, TokenLayout
+from . import meter
 from .batches import Batches
 from .checkpoint import RunFolder, Stage
 from .interrupt import ending_on_interrupt
@@ -48,10 +49,19 @@ class History:
     """Step whose weights were kept; None where the last ones were."""
     validations: list[tuple[int, float, float]] = field(default_factory=list)
     """Step, mean training loss since the last validation, validation loss."""
+    readings: list[meter.Reading] = field(default_factory=list)
+    """The memorisation meter at each validation."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {**self.__dict__, "validations": [list(v) for v in self.validations]}
+        readings = [reading.to_json() for reading in self.readings]
+        return {**self.__dict__, "validations": [list(v) for v in self.validations], "readings": readings}
+
+    @property
+    def kept_reading(self) -> meter.Reading | None:
+        """The meter at the weights that were kept."""
+        last = self.best_step or self.steps
+        return next((reading for reading in reversed(self.readings) if reading.step <= last), None)
 
 
 @dataclass
@@ -184,9 +194,11 @@ class _Run:
         self.batch_size = config.batch_size
         # What is validated and kept: the network itself, or one whose weights follow its weights slowly.
         self.kept = copy.deepcopy(model) if config.average else model
-        self.kept_loss = build_loss(self.kept, config) if config.average else self.loss
+        self.row_losses, self.n_tokens = build_row_losses(self.kept, config)
         self.stopping = EarlyStopping(config.patience)
         self.best: dict[str, Tensor] | None = None
+        self.own = torch.empty(0)
+        """Own rows that the memorisation meter reads."""
         self.losses: list[float] = []
         """Training losses since the last validation."""
 
@@ -209,6 +221,8 @@ class _Run:
         self.batches = Batches(len(rows if own is None else own), self.batch_rng)
         # What starts when the run is already ending is no part of the run that goes on later.
         keeping = not allowance.asked.is_set()
+        if validation is not None and own is not None:
+            self.own = take_rows(rows, meter.own_rows(own, len(validation), self.config), self.device)
         with stage(progress, self.history.name, steps) as advance, _private_rng(self.dropout_seed, self.device):
             done, elapsed = restore(self, checkpoints)
             before = self.history.steps
@@ -237,7 +251,7 @@ class _Run:
                 if prepared is None or validation is None:
                     del self.losses[:-1]
                 elif step % self.config.validate_every == 0 or last:
-                    advance(0, valid=f"{self._judge(step, prepared, validation):.3f}")
+                    advance(0, **self._judge(step, prepared, validation))
                 if self.stopping.stop or last:
                     done = self.stopping.stop or step == steps or not asked
                     break
@@ -252,14 +266,19 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * share
 
-    def _judge(self, step: int, prepared: tuple[Tensor, Tensor | None], validation: Tensor) -> float:
-        """Validate after a step, and keep the weights if they are the best so far."""
+    def _judge(self, step: int, prepared: tuple[Tensor, Tensor | None], validation: Tensor) -> dict[str, str]:
+        """Validate after a step, keep the weights if they are the best so far, and return what to show."""
         train_loss, self.losses = float(np.mean(self.losses)), []
-        valid_loss = self._validate(prepared, validation)
+        others = self._validate(prepared, validation)
+        own = self._row_losses(meter.as_masked(self.own, prepared), self.own)
+        valid_loss, reading = float(others.mean()), meter.read(step, own, others, self.n_tokens)
         self.history.validations.append((step, train_loss, valid_loss))
-        if self.stopping.improved(valid_loss) and self.config.restore_best:
+        self.history.readings.append(reading)
+        if reading.beyond(self.config.gap_limit):
+            self.stopping.give_up()
+        elif self.stopping.improved(valid_loss) and self.config.restore_best:
             self.best, self.history.best_step = copy.deepcopy(self.kept.state_dict()), step
-        return valid_loss
+        return {"valid": f"{valid_loss:.3f}", "memorised": f"{reading.gap:.2f} nats a row"}
 
     def _step(self, batch: Tensor) -> float:
         """One update; returns the batch's loss."""
@@ -286,18 +305,20 @@ class _Run:
             share = min(self.config.average, (1 + step) / (10 + step))
             torch._foreach_lerp_(list(self.kept.parameters()), list(self.model.parameters()), 1 - share)
 
+    def _validate(self, prepared: tuple[Tensor, Tensor | None], rows: Tensor) -> NDArray[np.float64]:
+        """Loss a token of each row of the other half, always under the same masks and orders."""
+        return self._row_losses(prepared, rows)
+
     @torch.inference_mode()
-    def _validate(self, prepared: tuple[Tensor, Tensor | None], rows: Tensor) -> float:
-        """Mean loss over all rows, always under the same masks and orders."""
+    def _row_losses(self, prepared: tuple[Tensor, Tensor | None], rows: Tensor) -> NDArray[np.float64]:
         self.kept.eval()
         masked, order = prepared
-        total = 0.0
+        losses = []
         for start in range(0, len(rows), self.batch_size):
             part = slice(start, start + self.batch_size)
             with self._autocast():
-                loss = self.kept_loss(masked[part], None if order is None else order[part], rows[part])
-                total += loss.item() * len(rows[part])
-        return total / len(rows)
+                losses.append(self.row_losses(masked[part], None if order is None else order[part], rows[part]))
+        return torch.cat(losses).double().cpu().numpy()
 
     def _prepare(self, rows: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Replace a random part of the tokens by MASK, and draw the order of each row's columns if any is allowed."""
