@@ -79,7 +79,7 @@ def test_figures_stand_beside_their_references(model, table, tmp_path):
         "verdict": "fail",
         "reasons": ["too near"],
         "judged_on": "rows held out",
-        "accepted_risk": "a demo",
+        "accepted_risk": [{"reason": "a demo", "rows": 5, "time": "2026-01-01T00:00:00+00:00"}],
         "memorisation": {"gap": 0.25},
         "protected": {"rare_floor": 5, "merged_categories": 2},
         "dp": {"epsilon": 4.0, "delta": 1e-6},

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         MissingExtraError,
         NotFittedError,
         OutputError,
+        PrivacyError,
+        PrivacyWarning,
         SchemaError,
         TabTreeFormerError,
     )
@@ -42,6 +44,8 @@ __all__ = [
     "ModelConfig",
     "NotFittedError",
     "OutputError",
+    "PrivacyError",
+    "PrivacyWarning",
     "SampleConfig",
     "Schema",
     "SchemaError",

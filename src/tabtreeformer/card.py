@@ -3,11 +3,13 @@
 Built from the file alone. Figures come from its record, where fitting or the user has put them:
 
     record["quality"]   rows, measures {name: value, goal, ceiling, floor, note}, left_out {name: reason}
-    record["privacy"]   the same, and: verdict ("pass", "fail"), reasons [text], judged_on (which rows),
-                        accepted_risk (text, where rows were written in spite of a failure),
-                        memorisation {name: number}, protected {name: number or text}, dp {epsilon, delta, …}
+    record["privacy"]   the same, and: verdict ("pass", "fail", "not judged"), reasons [text], mode, judged_on (which
+                        rows), not_covered [text], file {leaks, reasons}, accepted_risk [{reason, rows, time}] where
+                        rows were written in spite of a failure, memorisation {name: number},
+                        protected {name: number or text}, dp {epsilon, delta, …}
 
-`evaluation.record.to_record` makes both from an evaluation. No value of the table stands in a card.
+`evaluation.record.to_record` makes both from an evaluation; the verdict is that of the `gate`. No value of the table
+stands in a card.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ NAMES = {
     "dcr": "Distance test (p)",
     "copies": "Copies",
     "membership": "Membership (AUC)",
+    "membership_likelihood": "Membership by likelihood (AUC)",
+    "membership_calibrated": "Membership by two likelihoods (AUC)",
     "neighbour_ratio": "Neighbour ratio",
     "singling_out": "Singling-out risk",
     "linkability": "Linkability risk",
@@ -97,8 +101,14 @@ def _checked(record: Mapping[str, Any], part: str) -> dict[str, Any] | None:
     figures: dict[str, Any] | None = record.get(part)
     if figures is None:
         return None
-    groups = [figures, *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "protected", "dp"))]
+    groups = [
+        figures,
+        *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "protected", "dp", "file")),
+    ]
     if not all(isinstance(group, dict) for group in [*groups, *groups[1].values()]):
+        raise ValueError(f"record.{part} is not as it should be")
+    lists = [figures.get(key) or [] for key in ("reasons", "not_covered", "accepted_risk")]
+    if not all(isinstance(entries, list) for entries in lists) or not all(isinstance(e, dict) for e in lists[2]):
         raise ValueError(f"record.{part} is not as it should be")
     for facts in groups[1].values():
         numbers = [facts.get(key) for key in ("value", "ceiling", "floor", "true_positives")]
@@ -180,11 +190,22 @@ def to_markdown(card: Mapping[str, Any]) -> str:
 def _verdict(privacy: Mapping[str, Any]) -> str:
     if "verdict" not in privacy:
         return "No verdict: this model was not judged when it was fitted."
-    judged = f" (judged on {_plain(privacy['judged_on'])})" if privacy.get("judged_on") else ""
+    mode = f", privacy={_plain(privacy['mode'])}" if privacy.get("mode") else ""
+    judged = f" (judged on {_plain(privacy['judged_on'])}{mode})" if privacy.get("judged_on") else ""
     lines = [f"Verdict: **{_plain(privacy['verdict'])}**{judged}."]
     lines += [f"- {_plain(reason)}" for reason in privacy.get("reasons") or ()]
+    if (privacy.get("file") or {}).get("leaks"):
+        lines.append("\nThe file tells more than its rows: pass rows on, and keep the file to yourself.")
+        lines += [f"- {_plain(reason)}" for reason in privacy["file"].get("reasons") or ()]
+    if privacy.get("not_covered"):
+        lines.append("\nWhat the verdict does not cover:")
+        lines += [f"- {_plain(text)}" for text in privacy["not_covered"]]
     if privacy.get("accepted_risk"):
-        lines.append(f"\nRows were written in spite of it, for this reason: {_plain(privacy['accepted_risk'])}")
+        lines.append("\nRows were written in spite of the verdict:")
+        lines += [
+            f"- {_plain(e.get('time'))}, {_plain(e.get('rows'))} rows: {_plain(e.get('reason'))}"
+            for e in privacy["accepted_risk"]
+        ]
     return "\n".join(lines)
 
 
@@ -198,9 +219,10 @@ def _figures(figures: Mapping[str, Any] | None, part: str) -> str:
         between = "" if not interval else f"{_figure(interval[0])} to {_figure(interval[1])}"
         rows.append((NAMES.get(name, name), *numbers, between, GOALS.get(facts.get("goal"), "")))
     text = _table(("measure", "synthetic", "real held-out", "independent columns", "95 % interval", "goal"), rows)
-    told = figures["measures"].get("membership", {}).get("true_positives")
-    if told is not None:
-        text += f"\n\nOf the training rows {told:.1%} can be told at 1 % false positives."
+    for name, way in (("membership", "nearness to synthetic rows"), ("membership_likelihood", "their likelihood")):
+        told = figures["measures"].get(name, {}).get("true_positives")
+        if told is not None:
+            text += f"\n\nOf the training rows {told:.1%} can be told by {way} at 1 % false positives."
     for name, why in (figures.get("left_out") or {}).items():
         text += f"\n\n{NAMES.get(name, _plain(name))} was left out: {_plain(why)}."
     return text

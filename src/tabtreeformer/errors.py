@@ -7,7 +7,10 @@
     ├── NotFittedError      sample or save before fit (also a ValueError and an AttributeError, as in scikit-learn)
     ├── ArchiveError        a model file that is damaged, foreign or newer than this version
     ├── OutputError         a file that cannot be written
+    ├── PrivacyError        rows of a model that failed its privacy verdict
     └── MissingExtraError   an optional package that is not installed (also an ImportError)
+
+`PrivacyWarning` is what Python says where the command line refuses.
 
 A message names the thing, the value and the way out, on one line.
 """
@@ -44,6 +47,14 @@ class ArchiveError(TabTreeFormerError):
 
 class OutputError(TabTreeFormerError):
     """A file that cannot be written."""
+
+
+class PrivacyError(TabTreeFormerError):
+    """Rows of a model that failed its privacy verdict."""
+
+
+class PrivacyWarning(UserWarning):
+    """Rows were taken from a model that failed its privacy verdict."""
 
 
 class MissingExtraError(TabTreeFormerError, ImportError):

@@ -18,8 +18,9 @@ from .chunked import InMemory, OnDisk, open_table
 from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
+from .gate import Evidence, judge_model, split_off
 from .generation import PromptBank
-from .presets import AUTO
+from .presets import AUTO, Privacy
 from .progress import Progress
 from .resuming import fit_leaf_model, identity, versions
 from .schema import Schema
@@ -37,6 +38,8 @@ MOST_FLOOR = 5
 """Of what is rare in a table that is read in parts, at least so many rows join the sample."""
 MOST_PROMPTS = 100_000
 """Rows at most whose leaves prompt a network."""
+GATE_SHARE, GATE_SECONDS = 0.1, 10.0
+"""Share of a budget that is kept for the privacy verdict, and the most of it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,12 +51,23 @@ class Request:
     constraints: str | Sequence[str] | None
     budget_seconds: float | None
     device: torch.device
+    privacy: Privacy
+    sensitive: Sequence[str | int] | None
+    holdout: pd.DataFrame | None
+    """Rows that were set aside for the privacy verdict."""
     configure: Callable[[int, int | None, int], Config]
     """Settings for so many rows, classes of the target (None for a number) and columns."""
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
             raise ConfigError(f"budget_seconds must be above 0, got {self.budget_seconds!r}")
+
+    @property
+    def gate_seconds(self) -> float:
+        """Part of a budget that is left to the privacy verdict."""
+        if self.budget_seconds is None or self.privacy == "off":
+            return 0.0
+        return min(GATE_SHARE * self.budget_seconds, GATE_SECONDS)
 
     def relations(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
         """What the parameter and the schema say about relations between columns."""
@@ -87,6 +101,7 @@ def _fit(
 ) -> Fitted:
     target_seed, tree_seed, train_seed, prompt_seed = seed.spawn(4)
     schema, frame = table.schema, table.frame
+    holdout = None if request.holdout is None else schema.validate(request.holdout)
     if request.target is not None:
         schema.column(request.target)  # says which columns there are when this is none of them
     tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
@@ -108,12 +123,12 @@ def _fit(
     tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
     if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
         folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
-    left = budget - folder.seconds
+    left = budget - folder.seconds - request.gate_seconds
     with threads_for(config.model.width):
         trained = train_networks(
             layout, tokens, config.model, config.train, train_seed, request.device, progress, left, folder
         )
-    return Fitted(
+    fitted = Fitted(
         config=config,
         schema=schema,
         codec=codec,
@@ -129,12 +144,42 @@ def _fit(
             "target": request.target,
             "seed": str(seed.entropy),
             "tree_seconds": round(tree_seconds, 3),
-            "fit_seconds": round(folder.seconds, 3),
             "training": [history.to_json() for history in trained.histories],
             "versions": versions(),
             **({"interrupted": True} if trained.interrupted else {}),
         },
     )
+    evidence = Evidence(
+        take=table.take,
+        tokens=tokens,
+        parts=trained.parts,
+        histories=trained.histories,
+        holdout=holdout,
+    )
+    with threads_for(config.model.width):
+        privacy = judge_model(fitted, evidence, request.privacy, request.sensitive, gate_seed(seed), progress)
+    fitted.record["privacy"] = privacy
+    fitted.record["fit_seconds"] = round(folder.seconds, 3)
+    return fitted
+
+
+def set_aside(
+    df: pd.DataFrame | Chunks, share: float, request: Request, seed: np.random.SeedSequence
+) -> tuple[pd.DataFrame, Request]:
+    """Take a share of the rows away from a fit, for its verdict."""
+    if isinstance(df, Chunks):
+        raise ConfigError(
+            "a table that is read in parts has no share to set aside; give the rows: fit(…, holdout=rows)"
+        )
+    if request.holdout is not None:
+        raise ConfigError("give holdout either as a share of the rows or as a table, not both")
+    kept, held = split_off(len(df), share, np.random.default_rng(gate_seed(seed)))
+    return df.iloc[kept].reset_index(drop=True), dataclasses.replace(request, holdout=df.iloc[held])
+
+
+def gate_seed(seed: np.random.SeedSequence) -> np.random.SeedSequence:
+    """A seed for the attacks that takes none away from fitting and sampling."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31))
 
 
 def _fit_trees(

@@ -17,10 +17,11 @@ from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, Tr
 from .devices import choose_device
 from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
-from .fitting import Request, fit_table
+from .fitting import Request, fit_table, set_aside
+from .gate import verdict_lines, warn_if_failed
 from .generation import RowWriter
 from .limits import MEMBERS
-from .presets import configure
+from .presets import Privacy, configure
 from .progress import Console, Progress, Silent, stage
 from .rules import Rule, rules
 from .schema import Schema
@@ -47,6 +48,15 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
     budget_seconds
         Fit within about this time, tuning of the trees included; the best weights so far are kept.
+    privacy
+        What is asked before rows may be passed on. Fitting ends with a verdict by attacks on the model, unless this is
+        `off`. `balanced` judges the rows; `strict` judges what the model file tells of its rows too, takes each test by
+        itself, and `auto` stops training before it memorises, at a cost in quality. Training of the paper's presets
+        is the same in all three.
+    sensitive
+        Columns whose values nobody should be able to infer; the verdict tries all unless some are named.
+    holdout
+        Share of the rows, as 0.1, that are set aside for the strictest verdict; nothing is learned from them.
     constraints
         Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
         or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
@@ -77,6 +87,9 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         train: Mapping[str, Any] | TrainConfig | None = None,
         sampling: Mapping[str, Any] | SampleConfig | None = None,
         budget_seconds: float | None = None,
+        privacy: Privacy = "balanced",
+        sensitive: Sequence[str | int] | None = None,
+        holdout: float | None = None,
         constraints: str | Sequence[str] | None = "auto",
         device: str = "auto",
         random_state: Seed = None,
@@ -90,6 +103,9 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.train = train
         self.sampling = sampling
         self.budget_seconds = budget_seconds
+        self.privacy = privacy
+        self.sensitive = sensitive
+        self.holdout = holdout
         self.constraints = constraints
         self.device = device
         self.random_state = random_state
@@ -99,6 +115,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self,
         df: Any,
         schema: Schema | None = None,
+        holdout: Any = None,
         *,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: float = EVERY_SECONDS,
@@ -109,6 +126,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         A table may also be named, as "people.csv" or "folder/of/parquet", or be a dataset or reader of pyarrow. A large
         one is then not read whole: `open_chunks` says how, and makes any table one that is read in parts.
         `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
+        `holdout` is a table of rows that were set aside already, for the verdict alone.
 
         With a `checkpoint_dir`, what the run needs to go on is written there every `checkpoint_every` seconds; the same
         call with the same table goes on from there, and ends with the model that it would have ended with. The folder
@@ -122,18 +140,25 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             constraints=self.constraints,
             budget_seconds=self.budget_seconds,
             device=choose_device(self.device),
+            privacy=self.privacy,
+            sensitive=self.sensitive,
+            holdout=None if holdout is None else take_in(holdout)[0],
             configure=self._config,
         )
         progress = self._progress()
         folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note)
         seed = seed_sequence(folder.seed if self.random_state is None else self.random_state)
         table, kind = take_any(df)
+        if self.holdout is not None:
+            table, request = set_aside(table, self.holdout, request, seed)
         if ignored := index_note(table):
             progress.note(ignored)
         self.fitted_ = fit_table(table, schema, request, seed, progress, folder)
         folder.end(keep_checkpoint, bool(self.fitted_.record.get("interrupted")))
         self._kind = kind
         self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
+        for line in verdict_lines(self.fitted_.record):
+            progress.note(line)
         return self
 
     def sample(
@@ -161,6 +186,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
         fitted, n = self._check_fitted(), answers.count(n)
+        warn_if_failed(fitted.record)
         kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
         return kind.build(self._ask(n, random_state, answers.question(fitted, n, given, balance, mix, leaf)))
 
@@ -270,7 +296,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "sampling": self.sampling,
         }
         overrides = {name: value for name, value in sections.items() if value is not None}
-        return configure(self.preset, overrides, n_rows, n_classes, n_columns)
+        return configure(self.preset, overrides, n_rows, n_classes, n_columns, self.privacy)
 
     def _sampling(self) -> SampleConfig:
         """Settings of sampling as they are now, on top of what the preset says of the fitted table."""

@@ -65,6 +65,10 @@ class InMemory:
         """Tokens of all rows (N, L), and the codec."""
         return row_tokens(self.frame, codec, encoder, leaf_model, layout), codec
 
+    def take(self, rows: NDArray[np.int64]) -> pd.DataFrame:
+        """Rows by their numbers."""
+        return self.frame.iloc[rows]
+
 
 @dataclass(frozen=True, eq=False)
 class OnDisk:
@@ -117,6 +121,16 @@ class OnDisk:
         for text in checked.dropped:
             progress.note(f"not kept, since some rows break it: {text}")
         return tokens, dataclasses.replace(codec, rules=checked.rules)
+
+    def take(self, rows: NDArray[np.int64]) -> pd.DataFrame:
+        """Rows by their numbers, which ascend; the table is read once more."""
+        found, done = [], 0
+        for part in self.chunks:
+            first, last = np.searchsorted(rows, [done, done + len(part)])
+            if last > first:
+                found.append(part[list(self.schema.names)].iloc[rows[first:last] - done])
+            done += len(part)
+        return pd.concat(found, ignore_index=True)
 
 
 @contextmanager

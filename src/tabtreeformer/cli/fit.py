@@ -58,10 +58,22 @@ def fit(
         Path | None,
         typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
     ] = None,
+    privacy: Annotated[
+        str,
+        typer.Option(
+            help="balanced: a verdict on the rows ends the fit. strict: on the model file too, and auto stops before "
+            "it memorises. off: no verdict."
+        ),
+    ] = "balanced",
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(help="A column whose values nobody should be able to infer; all, unless some are named."),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(
-            help="Share of the rows to set aside for `ttf evaluate`, as 0.2; they are written beside the model.",
+            help="Share of the rows to set aside for the verdict and for `ttf evaluate`, as 0.2; they are written "
+            "beside the model.",
             show_default=False,
         ),
     ] = None,
@@ -124,6 +136,7 @@ def fit(
     Examples:
       ttf fit data.csv --target income -o model.tabtree
       ttf fit data.csv --target income --preset L --seed 7
+      ttf fit data.csv --target income --privacy strict --sensitive diagnosis --holdout 0.1
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
       ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
@@ -134,7 +147,7 @@ def fit(
     """
     from ..config import parse_settings
     from ..files import check_writable
-    from ..presets import configure
+    from ..presets import check_privacy, configure
     from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
     from ..tables import read_table
@@ -166,8 +179,9 @@ def fit(
         if not quiet and len(kept) < len(df):
             typer.echo(f"left out {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
         df = kept
+    held = None
     if holdout is not None:
-        df, parts = _set_aside(df, holdout, seed, output, place.ending)
+        df, held, parts = _set_aside(df, holdout, seed, output, place.ending)
     if chunks is None:
         schema = describe(df, target, categorical, schema_file)
 
@@ -176,11 +190,13 @@ def fit(
         target,
         **sections,
         budget_seconds=None if budget is None else parse_duration(budget),
+        privacy=check_privacy(privacy),
+        sensitive=sensitive,
         device=device,
         random_state=seed,
         verbose=not quiet,
     )
-    fit_and_save(model, df, schema, output, folder, keep_checkpoint)
+    fit_and_save(model, df, schema, held, output, folder, keep_checkpoint)
     if not quiet:
         record, n_columns = model.fitted_.record, len(model.fitted_.schema.names)
         typer.echo(f"learned {record['rows']:,} rows × {n_columns} columns in {record['fit_seconds']:.1f} s")
@@ -193,20 +209,17 @@ def fit(
 
 def _set_aside(
     df: pd.DataFrame, share: float, seed: int | None, output: Path, ending: str
-) -> tuple[pd.DataFrame, tuple[Path, Path]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[Path, Path]]:
     """Split rows off at random; write both parts beside the model, in the format of the table."""
     import numpy as np
 
-    from ..errors import ConfigError
+    from ..gate import split_off
     from ..tables import write_table
 
-    n_aside = round(len(df) * share)
-    if not 0 < share < 1 or n_aside < 1 or len(df) - n_aside < 2:
-        raise ConfigError(f"--holdout must be a share between 0 and 1 that leaves rows on both sides, got {share}")
-    order = np.random.default_rng(seed).permutation(len(df))
     stem = output.with_suffix("") if output.suffix == ".tabtree" else output
     paths = stem.with_name(f"{stem.name}.train{ending}"), stem.with_name(f"{stem.name}.holdout{ending}")
-    parts = [df.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[n_aside:], order[:n_aside])]
+    numbers = split_off(len(df), share, np.random.default_rng(seed))
+    parts = [df.iloc[rows].reset_index(drop=True) for rows in numbers]
     for part, path in zip(parts, paths, strict=True):
         write_table(part, path)
-    return parts[0], paths
+    return parts[0], parts[1], paths

@@ -36,14 +36,16 @@ def run_seed(folder: Path | None, seed: int | None) -> int | None:
     return stored if stored is not None else int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
 
 
-def fit_and_save(model: TabTreeFormer, df: Any, schema: Any, output: Path, folder: Path | None, keep: bool) -> None:
+def fit_and_save(
+    model: TabTreeFormer, df: Any, schema: Any, held: Any, output: Path, folder: Path | None, keep: bool
+) -> None:
     """Fit, write the model, and only then let go of what a new attempt would need."""
     from ..errors import EndedEarlyWarning
     from ..training.checkpoint import RunFolder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EndedEarlyWarning)
-        model.fit(df, schema, checkpoint_dir=folder, keep_checkpoint=True)
+        model.fit(df, schema, held, checkpoint_dir=folder, keep_checkpoint=True)
     model.save(output)
     if model.fitted_.record.get("interrupted"):
         how = "the same command and --resume" if folder else "--resume from the start, to be able to go on next time"

@@ -32,6 +32,14 @@ def sample(
             "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, as sampling.temperature_category=1."
         ),
     ] = None,
+    accept_risk: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REASON",
+            help="Write rows of a model that failed its privacy verdict; the reason is kept in the model file.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -54,13 +62,16 @@ def sample(
       ttf sample model.tabtree -n 500 -o new.csv --given sex=Female --given age=30..40 --given "hours=>=40"
       ttf sample model.tabtree -n 500 -o new.csv --given "state=CA,NY" --given "job=!=none" --given note=missing
       ttf sample model.tabtree -n 500 -o new.csv --balance class
+      ttf sample failed.tabtree -n 500 -o new.csv --accept-risk "stays in this room, for a unit test"
       ttf sample model.tabtree -n 500 -o new.csv --mix "class=a:0.3,b:0.7"
     """
     import dataclasses
     import time
+    import warnings
 
     from ..config import parse_settings
-    from ..errors import ConfigError
+    from ..errors import ConfigError, PrivacyWarning
+    from ..gate import check_release
     from ..synthesizer import TabTreeFormer
     from ..tables import check_target, write_table
 
@@ -75,15 +86,20 @@ def sample(
         raise ConfigError(f"only settings of sampling can change after fitting, got {', '.join(sections)}")
     if sections:
         fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
+    recorded = check_release(model, fitted.fitted_.record, accept_risk, rows)
+    if recorded and not quiet:
+        typer.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
     started = time.perf_counter()
     table = fitted.fitted_.codec
-    df = fitted.sample(
-        rows,
-        random_state=seed,
-        given=read_conditions(conditions, table) if conditions else None,
-        balance=None if balance is None else named(balance, table),
-        mix=None if mix is None else read_mix(mix, table),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # said and answered above
+        df = fitted.sample(
+            rows,
+            random_state=seed,
+            given=read_conditions(conditions, table) if conditions else None,
+            balance=None if balance is None else named(balance, table),
+            mix=None if mix is None else read_mix(mix, table),
+        )
     seconds = time.perf_counter() - started
     write_table(df, output, **options)
     if not quiet:

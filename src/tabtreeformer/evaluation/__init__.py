@@ -8,18 +8,22 @@ from __future__ import annotations
 from .evaluate import METRICS, Evaluation, evaluate
 from .membership import MembershipAttack, membership_attack
 from .record import to_record
+from .safety import Finding, findings, tells_members
 from .score import Score
 from .utility import Summary, relative_error, summarise
 
 __all__ = [
     "METRICS",
     "Evaluation",
+    "Finding",
     "MembershipAttack",
     "Score",
     "Summary",
     "evaluate",
+    "findings",
     "membership_attack",
     "relative_error",
     "summarise",
+    "tells_members",
     "to_record",
 ]

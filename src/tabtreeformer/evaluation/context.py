@@ -9,6 +9,7 @@ from typing import Literal, TypeVar, cast
 import numpy as np
 
 from ..progress import Progress, Silent
+from .risk import CONFIDENCE
 
 UtilityMode = Literal["quick", "tuned"]
 
@@ -33,6 +34,8 @@ class Context:
     max_attacks: int = MAX_ATTACKS
     sensitive: tuple[int, ...] = ()
     """Places of the columns whose values an attacker would like to know; none named means all."""
+    confidence: float = CONFIDENCE
+    """Share of intervals that hold the true rate; raise it where many are judged together."""
     seed: int = 0
     progress: Progress = field(default_factory=Silent)
     label: str = "synthetic rows"

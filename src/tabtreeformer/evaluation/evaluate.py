@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from .linkability import linkability
 from .membership import membership
 from .privacy import copies, dcr, neighbour_ratio
 from .references import Tables, held_out_halves, held_out_rows, independent_columns, training_rows
+from .risk import CONFIDENCE
 from .score import Goal, Measurement, Score, plain
 from .singling_out import singling_out
 from .utility import utility, why_not
@@ -105,7 +106,8 @@ def evaluate(
     sensitive: Sequence[str | int] | None = None,
     max_queries: int = MAX_QUERIES,
     max_attacks: int = MAX_ATTACKS,
-    references: bool = True,
+    references: bool | Literal["ceiling"] = True,
+    confidence: float = CONFIDENCE,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -114,9 +116,12 @@ def evaluate(
     `schema` says which columns count and of what kind they are; by default it is inferred from `train`. Without `test`
     no score has a ceiling, and what cannot do without is left out. All rows of `train` and `test` count as real; the
     synthetic table may have any number of rows and come from any tool. `sensitive` names the columns that attribute
-    inference is tried on, by default all. `references=False` leaves ceilings and floors out, in a third of the time.
+    inference is tried on, by default all. `references=False` leaves ceilings and floors out, in a third of the time;
+    "ceiling" leaves out the floors alone. Intervals have the `confidence`.
     """
     names = _checked(metrics, utility, max_queries, max_attacks, random_state)
+    if not 0 < confidence < 1:
+        raise ConfigError(f"confidence must be a share between 0 and 1, as 0.95, got {confidence!r}")
     progress = progress or Silent()
     schema = schema or _inferred(train, target)
     tables = _encoded(train, test, synthetic, schema)
@@ -131,6 +136,7 @@ def evaluate(
         max_queries=max_queries,
         max_attacks=max_attacks,
         sensitive=_places(tables, secrets, unseen),
+        confidence=confidence,
         seed=random_state,
         progress=progress,
     )
@@ -139,18 +145,19 @@ def evaluate(
         progress.note(f"{name} is left out: {reason}")
     if "utility" in names and "utility" not in obstacles:
         import_extra("xgboost", "eval")  # better said now than after minutes of work
-    floor = independent_columns(tables, np.random.default_rng((random_state, 1))) if references else None
+    floor = independent_columns(tables, np.random.default_rng((random_state, 1))) if references is True else None
     scores, seconds = {}, {}
     for name in names:
         if name not in obstacles:
             start = time.perf_counter()
-            scores[name] = _score(name, tables, floor, context)
+            scores[name] = _score(name, tables, floor, context, bare=not references)
             seconds[name] = time.perf_counter() - start
     settings = {
         "utility": utility,
         "sensitive": secrets or "all",
         "max_queries": max_queries,
         "max_attacks": max_attacks,
+        "confidence": confidence,
         "random_state": random_state,
         "metrics": names,
     }
@@ -220,12 +227,12 @@ def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:
     return why_not(tables, target) if metric.needs_target and target is not None else None
 
 
-def _score(name: str, tables: Tables, floor: Tables | None, context: Context) -> Score:
-    """Measure the synthetic table and, if there is a floor, the tables beside it with the same function."""
+def _score(name: str, tables: Tables, floor: Tables | None, context: Context, *, bare: bool) -> Score:
+    """Measure the synthetic table and, as far as there are references, the tables beside it with the same function."""
     metric = METRICS[name]
-    if floor is None:
-        bare = metric.measure(tables, context)
-        return Score(name=name, value=bare.value, goal=metric.goal, breakdown=plain(bare.breakdown), note=bare.note)
+    if bare:
+        alone = metric.measure(tables, context)
+        return Score(name=name, value=alone.value, goal=metric.goal, breakdown=plain(alone.breakdown), note=alone.note)
     measured = _at_holdout_size(metric, tables, metric.measure(tables, context), context)
     ceiling = None
     if tables.test is not None:
@@ -236,7 +243,7 @@ def _score(name: str, tables: Tables, floor: Tables | None, context: Context) ->
         value=measured.value,
         goal=metric.goal,
         ceiling=ceiling,
-        floor=_number(metric.measure(floor, replace(context, label="independent columns"))),
+        floor=None if floor is None else _number(metric.measure(floor, replace(context, label="independent columns"))),
         breakdown=plain(measured.breakdown),
         note=measured.note,
     )

@@ -52,7 +52,7 @@ def inference(tables: Tables, context: Context) -> Measurement:
             baseline=naive[k],
             n_train=attacks["training rows"],
             n_control=attacks["held-out rows"],
-            confidence=shared_confidence(len(secrets)),
+            confidence=shared_confidence(len(secrets), context.confidence),
         )
         for k in range(len(secrets))
     ]

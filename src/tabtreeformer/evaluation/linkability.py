@@ -43,6 +43,7 @@ def linkability(tables: Tables, context: Context) -> Measurement:
         baseline=n_train / tables.synthetic.n_rows,  # two synthetic rows drawn blindly are the same so often
         n_train=n_train,
         n_control=n_control,
+        confidence=context.confidence,
     )
     names = [feature.name for feature in tables.train.features]
     halves_by_name = [[[names[place] for place in half] for half in halves] for halves in splits]

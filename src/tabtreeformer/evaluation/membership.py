@@ -99,7 +99,7 @@ def membership(tables: Tables, context: Context) -> Measurement:
         space.nearest(table.sample(n_rows, rng), context.progress, f"{who} near {context.label}").distances[:, 0]
         for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout))
     )
-    attack = membership_attack(-members, -others, random_state=rng)
+    attack = membership_attack(-members, -others, confidence=context.confidence, random_state=rng)
     breakdown = {
         **attack.to_json(),
         "median_distance": {"members": float(np.median(members)), "others": float(np.median(others))},

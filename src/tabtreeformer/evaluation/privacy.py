@@ -22,6 +22,8 @@ ALPHA = 0.05
 """A p-value below this is a violation (paper, section on experiments)."""
 POINTS = 200
 """Quantiles of the distances that are kept for plots."""
+NEAREST = 0.01
+"""A near copy lies nearer to a training row than all but this share of the held-out rows do."""
 CLOSEST = 10
 """Synthetic rows, the nearest to a training row, that are named in the breakdown."""
 PERCENTILE = 5
@@ -40,11 +42,13 @@ def dcr(tables: Tables, context: Context) -> Measurement:
     _, holdout = _to_training(tables, tables.holdout, context)
     ours, theirs = synthetic.distances[:, 0], holdout.distances[:, 0]
     p_value = float(mannwhitneyu(ours, theirs, alternative="less").pvalue)
+    near = np.sort(theirs)[int(NEAREST * len(theirs))]
     closest = np.argsort(ours, kind="stable")[:CLOSEST]
     breakdown = {
         "violation": p_value < ALPHA,
         "alpha": ALPHA,
         "rows": {"synthetic": len(ours), "holdout": len(theirs)},
+        "near_copies": {"synthetic": int((ours < near).sum()), "holdout": int((theirs < near).sum())},
         "synthetic": _quantiles(ours),
         "holdout": _quantiles(theirs),
         "closest": [

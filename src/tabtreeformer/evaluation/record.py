@@ -11,7 +11,7 @@ from .score import Score, plain
 QUALITY = ("utility", "shape", "trend", "detection")
 _FACTS = (
     "true_positives", "true_positives_interval", "false_positives", "auc_interval", "train", "control", "baseline",
-    "interval", "column", "mode", "violation",
+    "interval", "column", "mode", "violation", "near_copies",
 )  # fmt: skip
 """Parts of a breakdown that are kept; others may name rows."""
 

@@ -110,9 +110,9 @@ class Risk:
         }
 
 
-def shared_confidence(n_risks: int) -> float:
-    """Confidence of each of several intervals that hold all together with CONFIDENCE (Bonferroni)."""
-    return 1 - (1 - CONFIDENCE) / max(n_risks, 1)
+def shared_confidence(n_risks: int, confidence: float = CONFIDENCE) -> float:
+    """Confidence of each of several intervals that hold all together with `confidence` (Bonferroni)."""
+    return 1 - (1 - confidence) / max(n_risks, 1)
 
 
 def worst(risks: Sequence[Risk]) -> Risk:

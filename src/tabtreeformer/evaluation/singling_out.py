@@ -69,7 +69,9 @@ def singling_out(tables: Tables, context: Context) -> Measurement:
     for mode, predicates in modes.items():
         guesses = at_random(synthetic, len(predicates), 1 if mode == "univariate" else width, rng)
         baseline = int(match(guesses, train).alone.sum())
-        risks[mode] = _risk(predicates, synthetic, train, control, baseline, shared_confidence(len(modes)))
+        risks[mode] = _risk(
+            predicates, synthetic, train, control, baseline, shared_confidence(len(modes), context.confidence)
+        )
     top = worst(list(risks.values()))
     mode = next(mode for mode, risk in risks.items() if risk is top)
     breakdown = {**top.to_json(), "mode": mode, "modes": {name: risk.to_json() for name, risk in risks.items()}}

@@ -1,6 +1,7 @@
 """The three questions that people ask of synthetic rows, answered in words with the numbers behind them.
 
-The limits below are ours: round numbers that we would defend to a colleague, not laws. The page prints them.
+The limits below, and those of `evaluation.safety`, are ours: round numbers that we would defend to a colleague, not
+laws. The page prints them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..evaluation import Evaluation, Score
+from ..evaluation import Evaluation, Score, findings, safety
 
 Level = Literal["good", "fair", "poor", "unknown"]
 
@@ -16,15 +17,6 @@ USEFUL = (0.05, 0.15)
 """Largest loss of downstream score, as a share, that is good, and that is fair."""
 FAITHFUL = (0.65, 0.8)
 """Largest two-sample AUC that is good, and that is fair."""
-MEMBERSHIP = 0.6
-"""Largest membership AUC that is safe, unless so few rows were held out that chance alone goes beyond it."""
-FOUND = 0.05
-"""Largest share of members that may be found at 1 % false positives, unless chance alone goes beyond it."""
-RISK = 0.05
-"""Largest risk of an attack that is safe, unless so few attacks were possible that chance alone goes beyond it."""
-ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
-ALPHA = 0.05
-"""More copies than among held-out rows count only where chance makes them with less than this probability."""
 
 
 @dataclass(frozen=True)
@@ -83,66 +75,17 @@ def _faithful(evaluation: Evaluation) -> Verdict:
 
 
 def _safe(evaluation: Evaluation) -> Verdict:
-    scores, found, passed = evaluation.scores, [], []
-    dcr, copies, membership = (scores.get(name) for name in ("dcr", "copies", "membership"))
-    if dcr is None or membership is None or copies is None:
-        why = next((evaluation.left_out[n] for n in ("dcr", "membership", "copies") if n in evaluation.left_out), None)
+    results = findings(evaluation)
+    if not results:
+        why = next((evaluation.left_out[n] for n in safety.NEEDED if n in evaluation.left_out), None)
         return Verdict("Safe?", "unknown", "not measured", f"Privacy: {why or 'it was not measured'}.")
-    if dcr.breakdown["violation"]:
-        found.append(f"synthetic rows lie nearer to training rows than held-out rows do (p = {dcr.value:.3f})")
-    else:
-        passed.append(f"synthetic rows are no nearer to training rows than held-out rows are (p = {dcr.value:.2f})")
-    beside = f"{copies.value:.2%} of them equal a training row (held-out rows: {copies.ceiling or 0:.2%})"
-    (found if _copies_too_often(copies, evaluation) else passed).append(beside)
-    told = f"membership can be guessed with an AUC of {membership.value:.2f}"
-    (found if membership.value > _membership_limit(membership) else passed).append(told)
-    share, (sure, _) = (membership.breakdown[key] for key in ("true_positives", "true_positives_interval"))
-    if share > FOUND and sure > membership.breakdown["false_positives"]:
-        found.append(f"{share:.0%} of the training rows can be told at 1% false positives")
-    for name, label in ATTACKS.items():
-        if name in scores and _is_a_leak(scores[name]):
-            found.append(_attack_in_words(scores[name], label))
-        elif name in scores and scores[name].value == scores[name].value:
-            low, high = scores[name].breakdown["interval"]
-            passed.append(f"risk of {label} {scores[name].value:.2f} (between {low:.2f} and {high:.2f})")
-    if found:
-        text = "; ".join(found)
-        return Verdict("Safe?", "poor", "no", text[0].upper() + text[1:] + ".")
-    text = "; ".join(passed)
+    leaks = [result.text for result in results if result.leak]
+    text = "; ".join(leaks or [result.text for result in results])
+    text = text[0].upper() + text[1:] + "."
+    if leaks:
+        return Verdict("Safe?", "poor", "no", text)
     caveat = " These tests find leaks; they cannot prove that there are none."
-    return Verdict("Safe?", "good", "no leak found", text[0].upper() + text[1:] + "." + caveat)
-
-
-def _copies_too_often(copies: Score, evaluation: Evaluation) -> bool:
-    """Whether there are more copies than among the held-out rows, beyond chance (Fisher's exact test)."""
-    from scipy.stats import fisher_exact  # type: ignore[import-untyped]
-
-    n_test = evaluation.facts["rows"]["test"]
-    copied, n_rows = copies.breakdown["copies"], copies.breakdown["rows"]
-    expected = round((copies.ceiling or 0.0) * n_test)
-    table = [[copied, n_rows - copied], [expected, n_test - expected]]
-    return bool(fisher_exact(table, alternative="greater").pvalue < ALPHA)
-
-
-def _membership_limit(membership: Score) -> float:
-    """The larger of the limit and two standard errors of an AUC that knows nothing."""
-    rows = membership.breakdown["rows"]
-    members, others = rows["members"], rows["others"]
-    return float(max(MEMBERSHIP, 0.5 + 2 * ((members + others + 1) / (12 * members * others)) ** 0.5))
-
-
-def _is_a_leak(attack: Score) -> bool:
-    """Whether the risk is large, and larger than none beyond chance."""
-    return attack.value > RISK and attack.breakdown["interval"][0] > 0
-
-
-def _attack_in_words(attack: Score, label: str) -> str:
-    facts = attack.breakdown
-    what = f" (column {facts['column']!r})" if "column" in facts else ""
-    return (
-        f"{label}{what} succeeds on {facts['train']:.1%} of the attacks on training rows and {facts['control']:.1%} of "
-        f"those on held-out rows, a risk of {attack.value:.2f}"
-    )
+    return Verdict("Safe?", "good", "no leak found", text + caveat)
 
 
 def limits() -> list[str]:
@@ -150,8 +93,5 @@ def limits() -> list[str]:
     return [
         f"Useful: yes up to {USEFUL[0]:.0%} loss of downstream score, partly up to {USEFUL[1]:.0%}.",
         f"Faithful: yes up to a two-sample AUC of {FAITHFUL[0]}, mostly up to {FAITHFUL[1]}.",
-        f"Safe: no violation of the distance test (p ≥ 0.05), no more copies than among held-out rows beyond chance "
-        f"(Fisher's exact test, {ALPHA:.0%}), membership AUC up to {MEMBERSHIP} or two standard errors above one half, "
-        f"at most {FOUND:.0%} of the training rows told at 1% false positives, risks of the attacks up to {RISK} or "
-        f"with an interval that reaches 0.",
+        f"Safe: {safety.limits()}",
     ]

@@ -1,0 +1,125 @@
+"""Which figures of an evaluation are leaks, in words and numbers. The limits stand here and nowhere else.
+
+They are ours: round numbers that we would defend to a colleague, not laws. What few rows could do by chance is no leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+from .evaluate import Evaluation
+from .risk import CONFIDENCE
+from .score import Score
+
+MEMBERSHIP = 0.6
+"""Largest membership AUC that is safe, unless so few rows were held out that chance alone goes beyond it."""
+FOUND = 0.05
+"""Largest share of members that may be found at 1 % false positives, unless chance alone goes beyond it."""
+RISK = 0.05
+"""Largest risk of an attack that is safe, unless so few attacks were possible that chance alone goes beyond it."""
+ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
+NEEDED = ("dcr", "membership", "copies")
+"""Without these nothing is said."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one test says."""
+
+    measure: str
+    leak: bool
+    text: str
+
+
+def findings(evaluation: Evaluation) -> list[Finding]:
+    """What each privacy test of an evaluation says; empty where one of those that are needed was left out.
+
+    Tests and intervals have the confidence of the evaluation, 95 % unless it was asked for another.
+    """
+    scores = evaluation.scores
+    if any(name not in scores for name in NEEDED):
+        return []
+    confidence = float(evaluation.facts.get("settings", {}).get("confidence", CONFIDENCE))
+    found = [*_distances(scores["dcr"], 1 - confidence), _copies(scores["copies"], evaluation, 1 - confidence)]
+    membership = scores["membership"]
+    found += tells_members({**membership.breakdown, "auc": membership.value}, "membership", confidence)
+    for name, label in ATTACKS.items():
+        if name in scores and scores[name].value == scores[name].value:
+            found.append(_attack(scores[name], label))
+    return found
+
+
+def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = CONFIDENCE) -> list[Finding]:
+    """Judge a membership attack (`MembershipAttack.to_json`): by its AUC, and by those whom it is sure of."""
+    by = " by likelihood" if measure != "membership" else ""
+    leak = attack["auc"] > _auc_limit(attack["rows"]["members"], attack["rows"]["others"], confidence)
+    found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]
+    share, sure = attack["true_positives"], attack["true_positives_interval"][0]
+    if share > FOUND and sure > attack["false_positives"]:
+        found.append(Finding(measure, True, f"{share:.0%} of the training rows can be told{by} at 1% false positives"))
+    return found
+
+
+def _distances(dcr: Score, alpha: float) -> list[Finding]:
+    nearer = dcr.value < alpha
+    words = "lie nearer to training rows than held-out rows do" if nearer else "are no nearer to training rows than"
+    p = f"(p = {dcr.value:.3f})" if nearer else f"held-out rows are (p = {dcr.value:.2f})"
+    found = [Finding("dcr", nearer, f"synthetic rows {words} {p}")]
+    near, rows = dcr.breakdown.get("near_copies"), dcr.breakdown["rows"]
+    if near and _more(near["synthetic"], rows["synthetic"], near["holdout"], rows["holdout"], alpha):
+        share = near["synthetic"] / rows["synthetic"]
+        text = f"{share:.1%} of the synthetic rows lie nearer to a training row than all but 1% of the held-out rows"
+        found.append(Finding("near_copies", True, text))
+    return found
+
+
+def _copies(copies: Score, evaluation: Evaluation, alpha: float) -> Finding:
+    """Whether there are more copies than among the held-out rows, beyond chance."""
+    n_test = evaluation.facts["rows"]["test"]
+    expected = round((copies.ceiling or 0.0) * n_test)
+    leak = _more(copies.breakdown["copies"], copies.breakdown["rows"], expected, n_test, alpha)
+    text = f"{copies.value:.2%} of them equal a training row (held-out rows: {copies.ceiling or 0:.2%})"
+    return Finding("copies", leak, text)
+
+
+def _more(count: int, n: int, other_count: int, n_other: int, alpha: float) -> bool:
+    """Whether the first share is larger than the second, beyond chance (Fisher's exact test)."""
+    from scipy.stats import fisher_exact  # type: ignore[import-untyped]
+
+    if count * n_other <= other_count * n:
+        return False
+    table = [[count, n - count], [other_count, n_other - other_count]]
+    return bool(fisher_exact(table, alternative="greater").pvalue < alpha)
+
+
+def _auc_limit(members: int, others: int, confidence: float) -> float:
+    """The larger of the limit and about two standard errors of an AUC that knows nothing."""
+    error = ((members + others + 1) / (12 * members * others)) ** 0.5
+    return float(max(MEMBERSHIP, 0.5 + NormalDist().inv_cdf(0.5 + confidence / 2) * error))
+
+
+def _attack(attack: Score, label: str) -> Finding:
+    """A leak if the risk is large, and larger than none beyond chance."""
+    facts = attack.breakdown
+    low, high = facts["interval"]
+    if not (attack.value > RISK and low > 0):
+        return Finding(attack.name, False, f"risk of {label} {attack.value:.2f} (between {low:.2f} and {high:.2f})")
+    what = f" (column {facts['column']!r})" if "column" in facts else ""
+    text = (
+        f"{label}{what} succeeds on {facts['train']:.1%} of the attacks on training rows and {facts['control']:.1%} of "
+        f"those on held-out rows, a risk of {attack.value:.2f}"
+    )
+    return Finding(attack.name, True, text)
+
+
+def limits() -> str:
+    """How the word is chosen, for the reader."""
+    return (
+        f"no violation of the distance test (p ≥ {1 - CONFIDENCE:.2f}), no more copies and near copies than among "
+        f"held-out rows beyond chance (Fisher's exact test, {1 - CONFIDENCE:.0%}), membership AUC up to {MEMBERSHIP} "
+        f"or two standard errors above one half, at most {FOUND:.0%} of the training rows told at 1% false positives, "
+        f"risks of the attacks up to {RISK} or with an interval that reaches 0."
+    )

@@ -1,0 +1,19 @@
+"""The release gate: attacks on a model that has just been fitted, a verdict, and what may be done in spite of it."""
+
+from __future__ import annotations
+
+from .aside import split_off
+from .release import accept_risk, check_release, failed, warn_if_failed
+from .verdict import Evidence, judge_model
+from .words import verdict_lines
+
+__all__ = [
+    "Evidence",
+    "accept_risk",
+    "check_release",
+    "failed",
+    "judge_model",
+    "split_off",
+    "verdict_lines",
+    "warn_if_failed",
+]

@@ -1,0 +1,178 @@
+"""The gate: a model that learned rows by heart fails, one that did not passes, and a failed one is not released."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabtreeformer import PrivacyWarning, TabTreeFormer
+from tabtreeformer.archive import load_json, read_archive
+from tabtreeformer.card import model_card, to_markdown
+from tabtreeformer.cli import main
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.gate import split_off, verdict_lines
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    """Rows with something to learn, and numbers fine enough that no two of them are equal by chance."""
+    rng, n = np.random.default_rng(0), 140
+    age = rng.integers(18, 80, n)
+    town = rng.choice(["Ulm", "Bern", "Graz", "Metz"], n, p=[0.4, 0.3, 0.2, 0.1])
+    pay = np.round(1500 + 40 * age + rng.normal(0, 400, n))
+    size = np.round(rng.normal(170, 10, n), 1)
+    return pd.DataFrame(
+        {"age": age, "town": town, "pay": pay, "size": size, "y": np.where(pay + 5 * age > 3700, "a", "b")}
+    )
+
+
+SMALL = {"tree": {"tune": False, "params": {"n_estimators": 8, "num_leaves": 6}}, "random_state": 0, "verbose": False}
+
+
+@pytest.fixture(scope="module")
+def leaking(people) -> TabTreeFormer:
+    """What makes NM leak, at a width that trains in seconds.
+
+    NM itself (43 M weights, 5,000 steps) takes hours on a CPU: here are its masks (none), its patience, its
+    temperatures, its prompts (leaves of its own rows), in table order, with the last weights kept.
+    """
+    return TabTreeFormer(
+        target="y",
+        **SMALL,
+        tokens={"quantiles": 140},
+        model={"width": 48, "order": "natural", "basis": 0, "smoothing": 0.0, "pool": 2},
+        train={
+            "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,
+            "leaf_mask": [0, 0], "value_mask": [0, 0], "blank_prompts": 0, "average": 0, "restore_best": False,
+            "prompts": "trained", "gap_limit": None,
+        },
+        sampling={"temperature_category": 0.2, "temperature_numeric": 0.1},
+    ).fit(people)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def careful(people) -> TabTreeFormer:
+    return TabTreeFormer(target="y", **SMALL).fit(people)
+
+
+@pytest.fixture
+def path(leaking, tmp_path):
+    leaking.save(tmp_path / "leaking.tabtree")
+    return tmp_path / "leaking.tabtree"
+
+
+def run(*words: object) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    return int(stop.value.code or 0)
+
+
+def test_a_model_that_learned_its_rows_by_heart_fails(leaking):
+    privacy = leaking.fitted_.record["privacy"]
+    assert privacy["verdict"] == "fail"
+    reasons = " ".join(privacy["reasons"])
+    assert "lie nearer to training rows" in reasons
+    assert "equal a training row" in reasons
+    assert "all but 1% of the held-out rows" in reasons
+    assert "of the training rows can be told at 1% false positives" in reasons
+    assert privacy["measures"]["membership_likelihood"]["value"] > 0.9
+    assert privacy["file"]["leaks"]
+
+
+def test_auto_passes_on_the_same_table(careful):
+    privacy = careful.fitted_.record["privacy"]
+    assert (privacy["verdict"], privacy["reasons"]) == ("pass", [])
+    assert privacy["measures"]["membership"]["value"] < 0.65
+
+
+def test_the_meter_tells_them_apart(leaking, careful):
+    def gaps(model):
+        return [v for k, v in model.fitted_.record["privacy"]["memorisation"].items() if k.endswith("nats a row")]
+
+    assert len(gaps(leaking)) == 2
+    assert min(gaps(leaking)) > 5
+    assert max(gaps(careful)) < min(gaps(leaking)) / 2
+
+
+def test_python_warns_of_rows_of_a_model_that_failed(leaking, careful):
+    with pytest.warns(PrivacyWarning, match="failed its privacy verdict"):
+        leaking.sample(3)
+    careful.sample(3)  # a warning would be an error here
+
+
+def test_the_command_refuses_rows_of_a_model_that_failed(path, tmp_path, capsys):
+    assert run("sample", path, "-n", 5, "-o", tmp_path / "new.csv") == 2
+    assert "--accept-risk" in capsys.readouterr().err
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_an_accepted_risk_is_recorded_in_the_file_and_shown_wherever_it_is_judged(path, people, tmp_path, capsys):
+    before = read_archive(path)
+    for reason in ("unit test", "again"):
+        assert run("sample", path, "-n", 5, "-o", tmp_path / "new.csv", "--accept-risk", reason, "--quiet") == 0
+    assert len(pd.read_csv(tmp_path / "new.csv")) == 5
+    after = read_archive(path)
+    assert {name for name in before if before[name] != after[name]} == {"record.json"}
+    entries = load_json(after["record.json"])["privacy"]["accepted_risk"]
+    assert [(entry["reason"], entry["rows"]) for entry in entries] == [("unit test", 5), ("again", 5)]
+    assert "5 rows: again" in to_markdown(model_card(path))
+    assert "unit test" in TabTreeFormer.load(path, verbose=False).summary()["privacy"]["accepted_risk"][0]["reason"]
+
+
+def test_a_risk_is_accepted_with_a_reason_or_not_at_all(path, tmp_path, capsys):
+    assert run("sample", path, "-n", 5, "-o", tmp_path / "new.csv", "--accept-risk", " ") == 2
+    assert "needs a reason" in capsys.readouterr().err
+
+
+def test_the_verdict_in_lines_says_why_and_that_a_file_tells_more_than_rows(leaking, careful):
+    lines = verdict_lines(leaking.fitted_.record)
+    assert "FAIL" in lines[0]
+    assert any("held-out rows" in line for line in lines[1:])
+    assert "pass" in verdict_lines(careful.fitted_.record)[0]
+    record = json.loads(json.dumps(careful.fitted_.record))
+    record["privacy"]["file"] = {"leaks": True, "reasons": ["network 1: too sure"]}
+    assert any("not the file" in line for line in verdict_lines(record))
+
+
+def test_few_rows_and_privacy_off_leave_a_model_unjudged(people, tiny):
+    few = TabTreeFormer(target="y", **tiny, random_state=0, verbose=False).fit(people.head(60))
+    off = TabTreeFormer(target="y", **tiny, privacy="off", random_state=0, verbose=False).fit(people)
+    assert few.fitted_.record["privacy"]["verdict"] == off.fitted_.record["privacy"]["verdict"] == "not judged"
+    assert "30 rows" in few.fitted_.record["privacy"]["reasons"][0]
+    assert verdict_lines(off.fitted_.record) == []
+    assert off.fitted_.record["privacy"]["memorisation"]
+
+
+def test_rows_set_aside_are_not_learned_and_judge_the_whole_model(people, tiny):
+    model = TabTreeFormer(target="y", **tiny, holdout=0.25, random_state=0, verbose=False).fit(people)
+    privacy = model.fitted_.record["privacy"]
+    assert model.fitted_.record["rows"] == 105
+    assert "35 rows that were set aside" in privacy["judged_on"]
+    assert privacy["not_covered"] == []
+
+
+def test_the_verdict_takes_nothing_from_the_seed(people, tiny):
+    models = [
+        TabTreeFormer(target="y", **tiny, privacy=mode, random_state=0, verbose=False).fit(people)
+        for mode in ("off", "balanced")
+    ]
+    first, second = (model.sample(20) for model in models)
+    pd.testing.assert_frame_equal(first, second)
+
+
+@pytest.mark.parametrize("share", [0, 1, 1.5, -0.1, True, "many", 0.001])
+def test_a_share_that_leaves_no_rows_is_refused(share):
+    with pytest.raises(ConfigError, match="holdout must be a share"):
+        split_off(100, share, np.random.default_rng(0))
+
+
+def test_strict_limits_the_gap_and_the_papers_presets_have_no_limit():
+    limits = {mode: TabTreeFormer(privacy=mode)._config().train.gap_limit for mode in ("strict", "balanced", "off")}
+    assert limits["strict"] < limits["balanced"]
+    assert limits["off"] is None
+    assert TabTreeFormer("S", privacy="strict")._config().train.gap_limit is None
+    with pytest.raises(ConfigError, match="privacy must be one of"):
+        TabTreeFormer(privacy="much")._config()
