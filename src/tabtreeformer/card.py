@@ -190,6 +190,8 @@ def to_markdown(card: Mapping[str, Any]) -> str:
 def _verdict(privacy: Mapping[str, Any]) -> str:
     if "verdict" not in privacy:
         return "No verdict: this model was not judged when it was fitted."
+    if privacy["verdict"] == "not judged":
+        return f"No verdict: {'; '.join(_plain(reason) for reason in privacy.get('reasons') or ['nobody asked'])}."
     mode = f", privacy={_plain(privacy['mode'])}" if privacy.get("mode") else ""
     judged = f" (judged on {_plain(privacy['judged_on'])}{mode})" if privacy.get("judged_on") else ""
     lines = [f"Verdict: **{_plain(privacy['verdict'])}**{judged}."]

@@ -28,8 +28,8 @@ PRIVACY: tuple[Privacy, ...] = ("strict", "balanced", "off")
 STRICT_GAP, BALANCED_GAP = 0.5, 1.0
 """Largest gap between own rows and others in nats: a row for `strict`, a column for `balanced`.
 
-The best weights of `auto` on small tables are at about a third of a nat a column, so that `balanced` stops only what
-would be stopped anyway; half a nat a row costs quality, and leaves hardly anything to tell members by.
+The best weights of `auto` on small tables are at 0.2 to 0.4 nats a column, so that `balanced` stops only what has gone
+far beyond them; half a nat a row costs quality, and leaves hardly anything to tell members by.
 """
 
 

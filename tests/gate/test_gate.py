@@ -103,9 +103,11 @@ def test_python_warns_of_rows_of_a_model_that_failed(leaking, careful):
     careful.sample(3)  # a warning would be an error here
 
 
-def test_the_command_refuses_rows_of_a_model_that_failed(path, tmp_path, capsys):
+def test_the_command_refuses_rows_of_a_model_that_failed(path, people, tmp_path, capsys):
     assert run("sample", path, "-n", 5, "-o", tmp_path / "new.csv") == 2
     assert "--accept-risk" in capsys.readouterr().err
+    people.head(5).assign(town=None).to_csv(tmp_path / "gaps.csv", index=False)
+    assert run("impute", path, tmp_path / "gaps.csv", "-o", tmp_path / "new.csv") == 2
     assert not (tmp_path / "new.csv").exists()
 
 
@@ -119,6 +121,13 @@ def test_an_accepted_risk_is_recorded_in_the_file_and_shown_wherever_it_is_judge
     entries = load_json(after["record.json"])["privacy"]["accepted_risk"]
     assert [(entry["reason"], entry["rows"]) for entry in entries] == [("unit test", 5), ("again", 5)]
     assert "5 rows: again" in to_markdown(model_card(path))
+    people.to_csv(tmp_path / "people.csv", index=False)
+    page, numbers = tmp_path / "report.html", tmp_path / "scores.json"
+    words = ("evaluate", tmp_path / "people.csv", tmp_path / "new.csv", "--model", path, "--metric", "shape")
+    assert run(*words, "--html", page, "--json", numbers) == 0
+    assert "rows): again" in capsys.readouterr().out.replace("\n", " ")
+    assert json.loads(numbers.read_text())["facts"]["model"]["accepted_risk"][1]["reason"] == "again"
+    assert "unit test" in page.read_text(encoding="utf-8")
     assert "unit test" in TabTreeFormer.load(path, verbose=False).summary()["privacy"]["accepted_risk"][0]["reason"]
 
 

@@ -40,6 +40,13 @@ def evaluate(
         list[str] | None,
         typer.Option(help="A column whose values nobody should be able to infer; all, unless some are named."),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="The model file that wrote the rows: its own verdict, and risks that were accepted, are shown too.",
+            show_default=False,
+        ),
+    ] = None,
     tuned: Annotated[
         bool, typer.Option("--tuned", help="Tune the models of the utility metric as the paper does; takes minutes.")
     ] = False,
@@ -93,6 +100,8 @@ def evaluate(
         random_state=seed,
         progress=Silent() if quiet else Console(),
     )
+    if model is not None:
+        evaluation = _beside_the_model(evaluation, model)
     if json_file is not None:
         import json
 
@@ -108,6 +117,18 @@ def evaluate(
         for path in (json_file, html_file):
             if path is not None:
                 typer.echo(f"wrote {path}")
+
+
+def _beside_the_model(evaluation: Evaluation, path: Path) -> Evaluation:
+    """Add what a model file says of itself to the facts of an evaluation."""
+    from dataclasses import replace
+
+    from ..card import model_card
+
+    privacy = model_card(path)["privacy"] or {}
+    facts = {"name": path.name, "verdict": privacy.get("verdict", "not judged")}
+    facts |= {name: privacy.get(name) or [] for name in ("reasons", "accepted_risk")}
+    return replace(evaluation, facts={**evaluation.facts, "model": facts})
 
 
 def _show(evaluation: Evaluation) -> None:
@@ -126,3 +147,8 @@ def _show(evaluation: Evaluation) -> None:
     console.print(table)
     for verdict in judge(evaluation):
         console.print(Text(f"{verdict.question} {verdict.word}. {verdict.sentence}"))
+    about = evaluation.facts.get("model")
+    if about:
+        console.print(Text(f"Verdict of {about['name']} when it was fitted: {about['verdict']}."))
+        for entry in about["accepted_risk"]:
+            console.print(Text(f"Accepted risk ({entry.get('time')}, {entry.get('rows')} rows): {entry.get('reason')}"))

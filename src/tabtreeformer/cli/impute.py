@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from .options import SOURCES, Decimal, Device, Encoding, Format, Missing, Overwrite, Quiet, Quote, Sep, given
+from .options import (
+    SOURCES,
+    AcceptRisk,
+    Decimal,
+    Device,
+    Encoding,
+    Format,
+    Missing,
+    Overwrite,
+    Quiet,
+    Quote,
+    Sep,
+    given,
+)
 
 
 def impute(
@@ -18,6 +31,7 @@ def impute(
         int,
         typer.Option(help="Several tables for multiple imputation, one below the other, numbered in a column draw."),
     ] = 1,
+    accept_risk: AcceptRisk = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same values.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -36,6 +50,7 @@ def impute(
       ttf impute model.tabtree gaps.csv -o filled.csv
       ttf impute model.tabtree gaps.csv -o filled.csv --draws 5 --seed 7
     """
+    from ..gate import check_release
     from ..synthesizer import TabTreeFormer
     from ..tables import check_target, read_table, write_table
 
@@ -43,6 +58,8 @@ def impute(
     place = check_target(output, **options, overwrite=overwrite)
     fitted = TabTreeFormer.load(model, device=device, verbose=not quiet)
     df = read_table(rows, **options, **given(format=form))
+    if check_release(model, fitted.fitted_.record, accept_risk, len(df)) and not quiet:
+        typer.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
     gaps = int(df.isna().to_numpy().sum())
     filled = fitted.impute(df, n_draws=draws, random_state=seed)
     if draws > 1:

@@ -38,6 +38,15 @@ Categorical = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+AcceptRisk = Annotated[
+    str | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="REASON",
+        help="Write rows of a model that failed its privacy verdict; the reason is kept in the model file.",
+        show_default=False,
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a table of a database that is there already.")]
 
 

@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from .conditions import CONDITION, named, read_conditions, read_mix
-from .options import SOURCES, Decimal, Device, Encoding, Format, Overwrite, Quiet, Quote, Sep, Sheet, TableName, given
+from .options import (
+    SOURCES,
+    AcceptRisk,
+    Decimal,
+    Device,
+    Encoding,
+    Format,
+    Overwrite,
+    Quiet,
+    Quote,
+    Sep,
+    Sheet,
+    TableName,
+    given,
+)
 
 
 def sample(
@@ -32,14 +46,7 @@ def sample(
             "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, as sampling.temperature_category=1."
         ),
     ] = None,
-    accept_risk: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REASON",
-            help="Write rows of a model that failed its privacy verdict; the reason is kept in the model file.",
-            show_default=False,
-        ),
-    ] = None,
+    accept_risk: AcceptRisk = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -86,8 +93,7 @@ def sample(
         raise ConfigError(f"only settings of sampling can change after fitting, got {', '.join(sections)}")
     if sections:
         fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
-    recorded = check_release(model, fitted.fitted_.record, accept_risk, rows)
-    if recorded and not quiet:
+    if check_release(model, fitted.fitted_.record, accept_risk, rows) and not quiet:
         typer.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
     started = time.perf_counter()
     table = fitted.fitted_.codec

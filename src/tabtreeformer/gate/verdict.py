@@ -29,7 +29,6 @@ from ..fitted import Fitted
 from ..generation import Sampler
 from ..presets import Privacy
 from ..progress import Progress, Silent, stage
-from ..seeds import torch_generator
 from ..training import History
 from .likelihood import attack_tokens, log_likelihoods
 
@@ -164,10 +163,9 @@ class _Judge:
         return self._part("rows set aside", evaluation, attacks, judged=(LIKELIHOOD, CALIBRATED))
 
     def _written_by(self, j: int, n: int) -> pd.DataFrame:
-        fitted, (numbers, networks) = self.fitted, self.seed.spawn(2)
-        rng, network = np.random.default_rng(numbers), fitted.models[j]
-        generator = torch_generator(networks, next(network.parameters()).device)
-        ids = Sampler(network, fitted.config.sampling).draw(fitted.prompts[j].draw(n, rng), generator, _quietly)
+        fitted, rng = self.fitted, np.random.default_rng(self.seed.spawn(1)[0])
+        sampler = Sampler(fitted.models[j], fitted.config.sampling)
+        ids = sampler.draw(fitted.prompts[j].draw(n, rng), rng, _quietly)
         return fitted.codec.decode(ids, rng)
 
     def _evaluate(self, train: pd.DataFrame, test: pd.DataFrame, new: pd.DataFrame) -> Evaluation:

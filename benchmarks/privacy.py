@@ -1,0 +1,157 @@
+"""What attacks find: the paper's tables × settings × seeds, by the gate that every fit ends with.
+
+    python benchmarks/privacy.py --data ../shared/data                      seven small tables, three seeds, auto
+    python benchmarks/privacy.py --settings auto,S-like,NM-like --seeds 3
+    python benchmarks/privacy.py --tables adult --budget 240
+    python benchmarks/privacy.py --write                                    the table of docs/privacy.md from the CSV
+
+One row a run goes to a CSV, which a second call completes instead of repeating; each run is a process of its own on one
+thread. A fifth of the rows is set aside: every figure is the worst of three comparisons, each network on the half that
+it never saw and the whole model on the rows set aside.
+
+`S-like` and `NM-like` are not the paper's S and NM, which take hours on a CPU: they have its tokens, loss, masks,
+prompts, patience and temperatures, and a network of width 48 with 2 layers, 50 trees that are not tuned, and at most
+STEPS steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "privacy.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+KEYS = ["settings", "table", "seed"]
+STEPS = 400
+SMALL = {
+    "tree": {"tune": False, "params": {"n_estimators": 50, "num_leaves": 15, "max_depth": 6}},
+    "model": {"width": 48, "feed_forward": 192, "heads": 4, "layers": 2},
+    "train": {"steps": STEPS},
+}
+SETTINGS = {"auto": ("auto", {}), "S-like": ("S", SMALL), "NM-like": ("NM", SMALL)}
+COLUMNS = {
+    "dcr": "DCR p", "copies": "copies", "copies_real": "of real rows", "membership": "membership AUC",
+    "membership_found": "found at 1 %", "likelihood": "by likelihood AUC", "likelihood_found": "found at 1 %",
+    "singling_out": "singling out", "linkability": "linkability", "inference": "inference", "gap": "gap, nats a row",
+}  # fmt: skip
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--tables", default="iris,boston,diabetes,breast-w,wdbc,credit-g,qsar-biodeg")
+    parser.add_argument("--settings", default="auto", help=f"some of {', '.join(SETTINGS)}")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--budget", type=float, help="seconds of a fit")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "privacy.csv")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/privacy.md and run nothing")
+    parser.add_argument("--one", nargs=3, metavar=("SETTINGS", "TABLE", "SEED"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def run_one(options: argparse.Namespace) -> None:
+    """Fit, and print what the gate found as one JSON line."""
+    import torch
+
+    from quality import load
+    from tabtreeformer import TabTreeFormer
+
+    torch.set_num_threads(1)
+    name, table, seed = options.one[0], options.one[1], int(options.one[2])
+    train, test, target = load(options.data, table, seed)
+    preset, sections = SETTINGS[name]
+    model = TabTreeFormer(
+        preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False
+    ).fit(train, holdout=test)
+    print(json.dumps({"settings": name, "table": table, "seed": seed, **figures(model.summary())}))
+
+
+def figures(summary: dict) -> dict:
+    """One row of the CSV from the record of a model."""
+    privacy = summary["privacy"]
+    measures, meter = privacy.get("measures", {}), privacy["memorisation"]
+    row = {
+        "rows": summary["rows"],
+        "verdict": privacy["verdict"],
+        "file_leaks": privacy.get("file", {}).get("leaks"),
+        "reasons": "; ".join(privacy["reasons"]),
+    }
+    for name in ("dcr", "copies", "membership", "singling_out", "linkability", "inference"):
+        row[name] = measures.get(name, {}).get("value")
+    row["copies_real"] = measures.get("copies", {}).get("ceiling")
+    row["near_copies"] = measures.get("dcr", {}).get("near_copies", {}).get("synthetic")
+    row["membership_found"] = measures.get("membership", {}).get("true_positives")
+    for name in ("likelihood", "calibrated"):
+        row[name] = measures.get(f"membership_{name}", {}).get("value")
+        row[f"{name}_found"] = measures.get(f"membership_{name}", {}).get("true_positives")
+    row["gap"] = max((value for key, value in meter.items() if key.endswith("nats a row")), default=None)
+    row["memorised"] = sum(value for key, value in meter.items() if key.endswith("beyond chance"))
+    row["looked_at"] = sum(value for key, value in meter.items() if key.endswith("looked at"))
+    return row | {"fit_seconds": summary["fit_seconds"], "gate_seconds": privacy.get("seconds")}
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Run what the CSV does not hold yet, one after the other."""
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    rows = pd.read_csv(options.out).to_dict("records") if options.out.exists() else []
+    known = {tuple(str(row[key]) for key in KEYS) for row in rows}
+    for seed in range(options.seeds):
+        for name in options.settings.split(","):
+            for table in options.tables.split(","):
+                if (name, table, str(seed)) in known:
+                    continue
+                command = [sys.executable, __file__, "--data", str(options.data), "--one", name, table, str(seed)]
+                command += [] if options.budget is None else ["--budget", str(options.budget)]
+                environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+                finished = subprocess.run(command, capture_output=True, text=True, env=environment)
+                if finished.returncode:
+                    print(f"{name} {table} {seed}: failed: {finished.stderr.strip().splitlines()[-1]}", flush=True)
+                    continue
+                rows.append(json.loads(finished.stdout.splitlines()[-1]))
+                pd.DataFrame(rows).to_csv(options.out, index=False)
+                print(f"{name} {table} {seed}: {rows[-1]['verdict']} {rows[-1]['reasons']}", flush=True)
+
+
+def table(runs: pd.DataFrame) -> str:
+    """Means by settings and table in Markdown."""
+    head = ["settings", "table", "rows", "seeds", "failed", "file tells more", *COLUMNS.values()]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for (name, data), part in runs.groupby(["settings", "table"], sort=False):
+        judged = part[part["verdict"] != "not judged"]
+        means = judged[list(COLUMNS)].astype(float).mean()
+        leaks = (judged["file_leaks"].astype(str) == "True").sum()
+        cells = [name, data, f"{part['rows'].iloc[0]:,}", len(part), (part["verdict"] == "fail").sum(), leaks]
+        lines.append("| " + " | ".join(map(str, [*cells, *(f"{means[c]:.3f}" for c in COLUMNS)])) + " |")
+    return "\n".join(lines)
+
+
+def write(options: argparse.Namespace) -> None:
+    """Put the table between its two marks."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    after = rest.split(END)[1]
+    text = f"{before}{BEGIN}\n{table(pd.read_csv(options.out))}\n{END}{after}"
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    options = arguments()
+    if options.write:
+        write(options)
+    elif options.one:
+        run_one(options)
+    elif not (options.data / "datasets.json").exists():
+        sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder with --data")
+    else:
+        run_all(options)
+
+
+if __name__ == "__main__":
+    main()
