@@ -299,7 +299,7 @@ def test_a_holdout_is_set_aside_and_never_learned(run, table, tmp_path, mixed):
 def test_a_holdout_must_leave_rows_on_both_sides(run, table, tmp_path, share):
     code, _, err = run("fit", table, "-o", "m.tabtree", "--holdout", share, *SETTINGS)
     assert code == 2
-    assert "--holdout must be a share between 0 and 1 that leaves rows on both sides" in err
+    assert "holdout must be a share between 0 and 1 that leaves rows on both sides" in err
     assert not list(tmp_path.glob("m.*"))
 
 
