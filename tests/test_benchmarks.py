@@ -1,5 +1,6 @@
 """The benchmarks' own parts that can break without anybody running them."""
 
+import argparse
 import importlib.util
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def load(name):
     return module
 
 
-QUALITY = load("quality")
+QUALITY, PRIVACY = load("quality"), load("privacy")
 
 
 @pytest.mark.parametrize("name", QUALITY.ABLATIONS)
@@ -28,7 +29,9 @@ def test_every_ablation_can_be_fitted_and_changes_a_setting(name, mixed):
     sections.setdefault("train", {}).update({"steps": 4, "validate_every": 2})
     model = TabTreeFormer(target="income", **sections, random_state=0, verbose=False).fit(mixed)
     assert len(model.sample(5)) == 5
-    plain = TabTreeFormer("auto", target="income", train={"steps": 4, "validate_every": 2})._config(len(mixed), 2)
+    plain = TabTreeFormer("auto", target="income", train={"steps": 4, "validate_every": 2})._config(
+        len(mixed), 2, mixed.shape[1]
+    )
     assert (model.fitted_.config == plain) == (name == "whole")
 
 
@@ -46,3 +49,21 @@ def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     pd.DataFrame([{**row, "seed": seed} for seed in range(2)]).to_csv(options.out, index=False)
     monkeypatch.setattr(QUALITY.subprocess, "run", lambda *a, **k: pytest.fail("ran again"))
     assert len(QUALITY.run_all(options)) == 2
+
+
+def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypatch):
+    many = pd.concat([mixed] * (1 + 110 // len(mixed)), ignore_index=True)
+    model = TabTreeFormer(target="income", **tiny, random_state=0, verbose=False).fit(many)
+    row = PRIVACY.figures(model.summary())
+    assert {"dcr", "likelihood", "gap", "verdict"} <= set(row)
+    assert row["membership"] == model.summary()["privacy"]["measures"]["membership"]["value"]
+    runs = [{"settings": name, "table": "iris", "seed": seed, **row} for name in ("auto", "S-like") for seed in (0, 1)]
+    pd.DataFrame(runs).to_csv(tmp_path / "privacy.csv", index=False)
+    (tmp_path / "page.md").write_text(f"before\n{PRIVACY.BEGIN}\nold\n{PRIVACY.END}\nafter\n")
+    monkeypatch.setattr(PRIVACY, "PAGE", tmp_path / "page.md")
+    for _ in range(2):
+        PRIVACY.write(argparse.Namespace(out=tmp_path / "privacy.csv"))
+    page = (tmp_path / "page.md").read_text()
+    assert "old" not in page
+    assert page.count("| auto | iris |") == page.count("| S-like | iris |") == 1
+    assert f"{row['dcr']:.3f}" in page

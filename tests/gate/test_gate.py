@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer import PrivacyWarning, TabTreeFormer
+from tabtreeformer import PrivacyWarning, TabTreeFormer, open_chunks
 from tabtreeformer.archive import load_json, read_archive
 from tabtreeformer.card import model_card, to_markdown
 from tabtreeformer.cli import main
@@ -161,6 +161,16 @@ def test_rows_set_aside_are_not_learned_and_judge_the_whole_model(people, tiny):
     assert model.fitted_.record["rows"] == 105
     assert "35 rows that were set aside" in privacy["judged_on"]
     assert privacy["not_covered"] == []
+
+
+def test_a_table_that_is_read_in_parts_is_judged_by_its_own_rows(people, tiny, tmp_path):
+    people.to_csv(tmp_path / "people.csv", index=False)
+    model = TabTreeFormer(target="y", **tiny, random_state=0, verbose=False)
+    parts = model.fit(open_chunks(tmp_path / "people.csv", rows=40)).summary()["privacy"]
+    whole = model.fit(people).summary()["privacy"]
+    for privacy in (parts, whole):
+        del privacy["seconds"]
+    assert parts == whole
 
 
 def test_the_verdict_takes_nothing_from_the_seed(people, tiny):
