@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .evaluation import Evaluation, Score, evaluate
     from .presets import PRESETS
+    from .private import DP
     from .report import write_report
     from .schema import Schema
     from .synthesizer import TabTreeFormer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .tables.chunks import open_chunks
 
 __all__ = [
+    "DP",
     "PRESETS",
     "ArchiveError",
     "ConditionError",
@@ -86,6 +88,7 @@ def __getattr__(name: str) -> Any:
             "tables.chunks",
             "evaluation",
             "report",
+            "private",
             "synthesizer",
         ):
             module = importlib.import_module(f".{home}", __name__)

@@ -80,7 +80,7 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             "model": {
                 "preset": record["preset"],
                 "weights": _weights(members["weights_1.safetensors"]),
-                "networks": 2,
+                "networks": record.get("networks", 2),
                 "tree_model": "none" if tree["encoder"] is None else settings["tree"]["model"],
                 "trees": len(tree["n_leaves"]),
                 "fit_seconds": record.get("fit_seconds"),
@@ -127,6 +127,8 @@ def _protection(
     settings: Mapping[str, Any], prompts: Mapping[str, Any], privacy: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """What stands between a row and the file, and what does not."""
+    if privacy.get("dp"):
+        return _promise(privacy["dp"])
     train = settings["train"]
     ids = np.concatenate([bank.ravel() for bank in prompts.values()])
     n_prompts, masked = sum(len(bank) for bank in prompts.values()), float((ids < 0).mean()) if ids.size else 1.0
@@ -147,10 +149,26 @@ def _protection(
         if protected
         else "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
     )
-    dp = privacy.get("dp")
-    lines["Differential privacy"] = (
-        ", ".join(f"{key} {fact}" for key, fact in dp.items()) if dp else "None: no such guarantee is claimed."
-    )
+    lines["Differential privacy"] = "None: no such guarantee is claimed."
+    return [{"what": what, "how": how} for what, how in lines.items()]
+
+
+def _promise(dp: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What differential privacy covers in this file."""
+    lines = {
+        "Differential privacy": f"epsilon {dp.get('epsilon')}, delta {dp.get('delta')} for each row: whether the table "
+        "held a row or not changes the odds of anything in this file by no more than a factor of e to epsilon, but "
+        "for a chance of delta.",
+        "What was spent": "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in dp.items()) + ".",
+        "Codec": "Category lists, ranges, intervals and frequencies come from counts with Gaussian noise; a value that "
+        "nobody listed is named only if its noisy count is above a threshold.",
+        "Network": "DP-SGD: rows drawn at random, the gradient of each clipped, Gaussian noise on the sum. No trees, "
+        "no prompts, no losses of rows in the file.",
+        "Taken as public": "The number of rows, the schema as it was given (names, kinds, dtypes, forms, lists, "
+        "ranges, placeholders, relations), all settings, and how long it took.",
+        "Not covered": "Somebody with several rows in the table is covered several times less. Gradients are sums of "
+        "floats, whose last digits no theorem speaks of. Figures that are measured on real rows later are not private.",
+    }
     return [{"what": what, "how": how} for what, how in lines.items()]
 
 

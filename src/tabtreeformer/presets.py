@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from .config import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig, one_of, override
+from .errors import ConfigError
 
 _L = ModelConfig(width=768, feed_forward=3072, heads=12)
 
@@ -99,6 +101,30 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     )
 
 
+def private_auto(n_rows: int, n_columns: int = 10) -> Config:
+    """`auto` under differential privacy: no trees, a smaller network, larger batches, steps settled before.
+
+    All sizes follow from the number of rows, which is public. Masks have no use: noise protects.
+    """
+    config = auto(n_rows, None, "none", n_columns)
+    return dataclasses.replace(
+        config,
+        tree=TreeConfig(model="none", tune=False),
+        tokens=dataclasses.replace(config.tokens, quantiles=64),
+        model=dataclasses.replace(config.model, width=48, feed_forward=192, layers=2),
+        train=dataclasses.replace(
+            config.train,
+            steps=1000,
+            batch_size=min(max(n_rows // 64, 64), 2048),
+            learning_rate=2e-3,
+            clip=0.5,
+            average=0.99,
+            value_mask=(0.0, 0.0),
+        ),
+        sampling=dataclasses.replace(config.sampling, temperature_category=1.0, temperature_numeric=1.0),
+    )
+
+
 def configure(
     preset: str,
     overrides: Mapping[str, Any],
@@ -106,6 +132,7 @@ def configure(
     n_classes: int | None = None,
     n_columns: int = 10,
     privacy: str = "balanced",
+    private: bool = False,
 ) -> Config:
     """Return the preset with `overrides` applied; a section is a mapping of fields or a whole dataclass.
 
@@ -114,6 +141,10 @@ def configure(
     """
     one_of("preset", preset, (AUTO, *PRESETS))
     check_privacy(privacy)
+    if private:
+        if preset != AUTO:
+            raise ConfigError(f"differential privacy is there for preset 'auto' alone, got {preset!r}")
+        return override(private_auto(n_rows, n_columns), overrides, prefix="")
     if preset != AUTO:
         return override(PRESETS[preset], overrides, prefix="")
     tree = overrides.get("tree", {})

@@ -22,6 +22,7 @@ from .gate import verdict_lines, warn_if_failed
 from .generation import RowWriter
 from .limits import MEMBERS
 from .presets import Privacy, configure
+from .private import DP, fit_private
 from .progress import Console, Progress, Silent, stage
 from .rules import Rule, rules
 from .schema import Schema
@@ -61,6 +62,9 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
         or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
         paper's presets keep none unless they are listed.
+    dp
+        A promise of differential privacy, as DP(epsilon=4): noise on all that is learned, no trees, and a schema that
+        says what is public. docs/dp.md has what it covers and what it costs.
     device
         `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
     random_state
@@ -91,6 +95,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         sensitive: Sequence[str | int] | None = None,
         holdout: float | None = None,
         constraints: str | Sequence[str] | None = "auto",
+        dp: DP | None = None,
         device: str = "auto",
         random_state: Seed = None,
         verbose: bool = True,
@@ -107,6 +112,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.sensitive = sensitive
         self.holdout = holdout
         self.constraints = constraints
+        self.dp = dp
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -153,7 +159,11 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             table, request = set_aside(table, self.holdout, request, seed)
         if ignored := index_note(table):
             progress.note(ignored)
-        self.fitted_ = fit_table(table, schema, request, seed, progress, folder)
+        if self.dp is None:
+            self.fitted_ = fit_table(table, schema, request, seed, progress, folder)
+        else:
+            seeded = self.random_state is not None
+            self.fitted_ = fit_private(table, schema, request, self.dp, seed, seeded, progress)
         folder.end(keep_checkpoint, bool(self.fitted_.record.get("interrupted")))
         self._kind = kind
         self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
@@ -288,6 +298,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     def _config(self, n_rows: int = 1000, n_classes: int | None = None, n_columns: int = 10) -> Config:
         tree = {"model": self.tree} if isinstance(self.tree, str) else self.tree
+        if self.dp is not None and self.tree == "lightgbm":
+            tree = {}  # the default: under differential privacy there are no trees
         sections = {
             "tree": tree,
             "tokens": self.tokens,
@@ -296,7 +308,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             "sampling": self.sampling,
         }
         overrides = {name: value for name, value in sections.items() if value is not None}
-        return configure(self.preset, overrides, n_rows, n_classes, n_columns, self.privacy)
+        return configure(self.preset, overrides, n_rows, n_classes, n_columns, self.privacy, self.dp is not None)
 
     def _sampling(self) -> SampleConfig:
         """Settings of sampling as they are now, on top of what the preset says of the fitted table."""

@@ -53,6 +53,9 @@ _COLUMN: Mapping[str, Origin] = {
     "form": _structure("how numbers or dates are written"),
     "missing": _structure("marker of missing values"),
     "placeholder": _setting("what to write for rare texts"),
+    "values[*]": _setting("values that the user has called public"),
+    "low": _setting("end of a range that the user has called public"),
+    "high": _setting("end of a range that the user has called public"),
     "why": _structure("why the column is of its kind"),
 }
 _NUMBERS: Mapping[str, Origin] = {
@@ -122,6 +125,7 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
     "record.json": {
         "rows": _record("rows learned from"),
         "preset": _setting("the preset"),
+        "networks": _structure("how many networks there are"),
         "target": _setting("the column to predict"),
         "seed": _setting("the seed"),
         "tree_seconds": _record("time"),

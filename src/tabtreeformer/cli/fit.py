@@ -30,6 +30,9 @@ from .runs import fit_and_save, model_bytes, run_folder, run_seed
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..private import DP
+    from ..schema import Schema
+
 
 def fit(
     table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}; or a folder of files.", show_default=False)],
@@ -117,6 +120,18 @@ def fit(
         Path | None,
         typer.Option(help="Folder for the tokens of a table that is read in parts; by default the system's."),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="Fit under differential privacy: at most so much may be told of any one row, as 4. Needs --schema, "
+            "which says what is public.",
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="With --epsilon: chance that it does not hold; by default rows ** -1.1.", show_default=False),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None,
     device: Device = "auto",
     sep: Sep = None,
@@ -141,6 +156,7 @@ def fit(
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
       ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
       ttf fit data.csv --preset L --resume        # the same command again goes on after Ctrl-C, a crash or a kill
+      ttf fit data.csv --schema schema.json --epsilon 4 --delta 1e-6
 
     \b
     Ctrl-C while the networks train writes the best model so far and exits with 130; a second one stops at once.
@@ -182,7 +198,10 @@ def fit(
     held = None
     if holdout is not None:
         df, held, parts = _set_aside(df, holdout, seed, output, place.ending)
-    if chunks is None:
+    dp = private(epsilon, delta)
+    if dp:
+        schema = public_schema(schema_file, categorical)
+    elif chunks is None:
         schema = describe(df, target, categorical, schema_file)
 
     model = TabTreeFormer(
@@ -192,6 +211,7 @@ def fit(
         budget_seconds=None if budget is None else parse_duration(budget),
         privacy=check_privacy(privacy),
         sensitive=sensitive,
+        dp=dp,
         device=device,
         random_state=seed,
         verbose=not quiet,
@@ -205,6 +225,28 @@ def fit(
             target_words = "" if target is None else f" --target {shlex.quote(target)}"
             typer.echo(f"set rows aside in {parts[1]}, learned those of {parts[0]}; judge new rows with:")
             typer.echo(f"ttf evaluate {parts[0]} new.csv --holdout {parts[1]}{target_words} --html report.html")
+
+
+def private(epsilon: float | None, delta: float | None) -> DP | None:
+    """The promise that the options make."""
+    from ..errors import ConfigError
+    from ..private import DP
+
+    if epsilon is None and delta is not None:
+        raise ConfigError("--delta means nothing without --epsilon")
+    return None if epsilon is None else DP(epsilon=epsilon, delta=delta)
+
+
+def public_schema(schema_file: Path | None, categorical: list[str] | None) -> Schema | None:
+    """The schema as the file has it: under differential privacy nothing of it may be looked up in the rows."""
+    from ..schema import CATEGORICAL, Schema
+
+    if schema_file is None:
+        return None
+    schema = Schema.load(schema_file)
+    for name in categorical or ():
+        schema = schema.with_kind(name, CATEGORICAL)
+    return schema
 
 
 def _set_aside(

@@ -34,6 +34,14 @@ def schema(
         Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to fit with.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Column that users of the rows will predict.")] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public",
+            help="For differential privacy: leave out reasons and relations, which tell of rows. Check that all the "
+            "rest (kinds, dtypes, forms, lists of categories) may be known.",
+        ),
+    ] = False,
     categorical: Categorical = None,
     sep: Sep = None,
     encoding: Encoding = None,
@@ -55,6 +63,7 @@ def schema(
     Examples:
       ttf schema data.csv -o schema.json
       ttf fit data.csv --schema schema.json
+      ttf schema data.csv --public -o schema.json
     """
     import dataclasses
 
@@ -70,7 +79,11 @@ def schema(
     )  # fmt: skip
     df = read_table(table, **options)
     found = describe(df, target, categorical)
-    found = dataclasses.replace(found, constraints=find_constraints(df, found))
+    if public:
+        columns = tuple(dataclasses.replace(column, why="") for column in found.columns)
+        found = dataclasses.replace(found, columns=columns, constraints=())
+    else:
+        found = dataclasses.replace(found, constraints=find_constraints(df, found))
     if output is not None:
         found.save(output)
     if not quiet:

@@ -10,6 +10,7 @@ Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `S` ids of a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -66,15 +67,18 @@ class SlotModel(nn.Module):
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
+        counts = [
+            torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device) for slot in self.layout.value_slots
+        ]
+        for part in torch.split(rows, COUNTED_AT_ONCE):  # all rows may be more than memory holds as wide numbers
+            local = self._local(part[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]  # (n, D)
+            for i, count in enumerate(counts):
+                count += torch.bincount(local[:, i], minlength=len(count))
+        self.start_at(counts)
+
+    def start_at(self, counts: Sequence[Tensor]) -> None:
+        """The same from how many rows each id of each value slot has."""
         with torch.no_grad():
-            counts = [
-                torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device)
-                for slot in self.layout.value_slots
-            ]
-            for part in torch.split(rows, COUNTED_AT_ONCE):  # all rows may be more than memory holds as wide numbers
-                local = self._local(part[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]  # (n, D)
-                for i, count in enumerate(counts):
-                    count += torch.bincount(local[:, i], minlength=len(count))
             if self.config.frequency_start:
                 self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
             if self.smooth_values is not None and self.smooth_head is not None:
@@ -245,12 +249,31 @@ class _Smooth(nn.Module):
         smooth = torch.bmm(self.basis, self.weight).flatten(0, 1)  # (n * S, d)
         return (table * self.own).index_add(0, self.rows, smooth[self.cells])
 
+    def functions(self) -> Tensor:
+        """What the smooth functions are at each row of the table, (rows, r); 0 where a row has none."""
+        flat = self.basis.flatten(0, 1)[self.cells]
+        return flat.new_zeros(len(self.own), flat.shape[1]).index_copy(0, self.rows, flat)
+
+
+class SlotLogits(nn.Module):
+    """The logits of slots of similar size, in one product of matrices."""
+
+    rows: Tensor
+
+    def __init__(self, rows: Tensor) -> None:
+        """Take the rows (n, S) of the table that hold the ids of each slot."""
+        super().__init__()
+        self.register_buffer("rows", rows, persistent=False)
+
+    def forward(self, hidden: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Hidden states (B, n, d) → logits (B, n, S)."""
+        return torch.einsum("bnd,nsd->bns", hidden, weight[self.rows]) + bias[self.rows]
+
 
 class _Head(nn.Module):
     """The softmaxes of slots of similar size, padded to the largest of them: one product instead of one a slot."""
 
     slots: Tensor
-    rows: Tensor
     padding: Tensor
     parents: Tensor
     has_parent: Tensor
@@ -265,9 +288,7 @@ class _Head(nn.Module):
         ids = torch.arange(widest)
         own = torch.tensor([sizes[i] for i in slots])
         self.register_buffer("slots", torch.tensor(slots), persistent=False)
-        self.register_buffer(
-            "rows", torch.stack([starts[i] + ids.clamp(max=sizes[i] - 1) for i in slots]), persistent=False
-        )  # (n, S)
+        self.logits = SlotLogits(torch.stack([starts[i] + ids.clamp(max=sizes[i] - 1) for i in slots]))  # (n, S)
         self.register_buffer("padding", ids >= own[:, None], persistent=False)  # (n, S)
         # What the slot before allows, by its id: everything where it has no say.
         most = max([1, *(len(layout.value_slots[i].ranges) for i in slots)])
@@ -290,7 +311,7 @@ class _Head(nn.Module):
 
     def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor, smooth: bool) -> Tensor:
         """(B, D, d) hidden states and (B, D) local ids → losses (B, n)."""
-        logits = torch.einsum("bnd,nsd->bns", hidden[:, self.slots], weight[self.rows]) + bias[self.rows]
+        logits: Tensor = self.logits(hidden[:, self.slots], weight, bias)
         logits = logits.float().masked_fill(self.padding, -math.inf)
         if self.limited:
             parent = local[:, self.parents] * self.has_parent  # (B, n)

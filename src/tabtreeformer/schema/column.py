@@ -62,6 +62,11 @@ class Column:
     """The marker of missing values in an object column: None, NaN, NA or NaT."""
     placeholder: str | None = None
     """In a text column: what to write for rare values, as `(name {n})`; by default their pattern, if they have one."""
+    values: tuple[Scalar, ...] | None = None
+    """All values that the column may have, as public knowledge; only read under differential privacy."""
+    low: Scalar | None = None
+    high: Scalar | None = None
+    """Ends of its range, as public knowledge: numbers, or dates as text; only read under differential privacy."""
     why: str = field(default="", compare=False)
     """Why the column is of this kind."""
 
@@ -75,7 +80,13 @@ class Column:
         if self.categories is not None:
             plain |= {"categories": list(self.categories), "categories_dtype": self.categories_dtype}
             plain |= {"ordered": self.ordered}
-        extras = {"form": self.form, "placeholder": self.placeholder, "why": self.why or None}
+        extras: dict[str, Any] = {
+            "form": self.form,
+            "placeholder": self.placeholder,
+            "low": self.low,
+            "high": self.high,
+        }
+        extras |= {"values": None if self.values is None else list(self.values), "why": self.why or None}
         if self.dtype == "object":
             extras["missing"] = self.missing
         return plain | {name: value for name, value in extras.items() if value is not None}
@@ -90,8 +101,9 @@ class Column:
                 f"column {fields.get('name')!r} has no field {min(unknown)!r}; known: "
                 f"{', '.join(cls.__dataclass_fields__)}"
             )
-        if fields.get("categories") is not None:
-            fields["categories"] = tuple(fields["categories"])
+        for name in ("categories", "values"):
+            if fields.get(name) is not None:
+                fields[name] = tuple(fields[name])
         column = cls(**fields)
         column._check()
         return column
@@ -125,6 +137,16 @@ class Column:
     def zone(self) -> Any:
         """The time zone whose clock times are read on; None where there is none."""
         return time_zone(self._dtype) if self.form is None and self.sort == TIME else None
+
+    def number(self, end: Scalar) -> float:
+        """An end of the range as the number that it is read as: dates and durations in counts of the unit."""
+        try:
+            if self.sort == NUMBER:
+                return float(end)
+            moment = pd.Timestamp(end) if self.sort == TIME else pd.Timedelta(end)
+            return float(moment.as_unit(self.unit).asm8.astype(np.int64))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SchemaError(f"column {self.name!r}: {end!r} is no end of a range of {self.sort}s") from error
 
     def with_kind(self, kind: str) -> Column:
         """Return the column as another kind, or say why that cannot be."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..files import replacing
 from ..tables.frames import take_in
-from .column import NUMBER, Column, as_numbers
+from .column import NUMBER, Column, Scalar, as_numbers
 from .dtypes import dtype_name
 from .infer import describe
 from .kinds import CONSTANT
@@ -62,6 +62,25 @@ class Schema:
     def with_placeholder(self, name: str | int, placeholder: str) -> Schema:
         """Return a copy in which rare values of the text column `name` are written so; `{n}` is a running number."""
         changed = replace(self.column(name), placeholder=placeholder)
+        return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+
+    def with_public(
+        self,
+        name: str | int,
+        *,
+        values: Sequence[Scalar] | None = None,
+        low: Scalar | None = None,
+        high: Scalar | None = None,
+    ) -> Schema:
+        """Return a copy that says what everybody knows of a column: all values it may have, or the ends of its range.
+
+        Differential privacy then spends nothing on finding them; nothing else reads them.
+        """
+        changed = replace(self.column(name), values=None if values is None else tuple(values), low=low, high=high)
+        if (low is None) != (high is None):
+            raise SchemaError(f"column {name!r}: give both ends of its range, or none")
+        if low is not None and high is not None and not changed.number(low) < changed.number(high):
+            raise SchemaError(f"column {name!r}: low must be below high, got {low!r} and {high!r}")
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def validate(self, df: pd.DataFrame) -> pd.DataFrame:
@@ -145,7 +164,8 @@ class Schema:
                 fresh = describe(series, column.name)
                 fresh = replace(fresh, form=column.form) if column.form is not None else fresh
                 fresh = fresh if fresh.kind == column.kind else fresh.with_kind(column.kind)
-                column = replace(fresh, placeholder=column.placeholder, why=column.why)
+                kept = {name: getattr(column, name) for name in ("placeholder", "values", "low", "high", "why")}
+                column = replace(fresh, **kept)
             columns.append(column)
         return replace(self, columns=tuple(columns))
 

@@ -115,7 +115,7 @@ class TimeCodec:
         clock = counts - days * day
         step = widest_step(clock, unit)
         calendar = _calendar(days, min(FEW_DAYS, config.quantiles))
-        parts = [*_split(days, calendar), clock // step]
+        parts = [*split_days(days, calendar), clock // step]
         codecs = tuple(AtomCodec.learn(pd.Series(part), config) for part in parts)
         return cls(day, step, calendar, codecs, int(counts.min()), int(counts.max()))
 
@@ -127,7 +127,7 @@ class TimeCodec:
         """Counts (N,) → ids."""
         counts = np.clip(values.to_numpy(dtype=np.int64), self.low, self.high)
         days = counts // self.day
-        parts = [*_split(days, self.calendar), (counts - days * self.day) // self.step]
+        parts = [*split_days(days, self.calendar), (counts - days * self.day) // self.step]
         ids = [codec.encode(pd.Series(part)) for codec, part in zip(self.parts, parts, strict=True) if _varies(codec)]
         return np.concatenate(ids, axis=1) if ids else np.empty((len(values), 0), dtype=np.int64)
 
@@ -152,7 +152,7 @@ class TimeCodec:
         reached = np.zeros(len(part.lows), dtype=bool)
         for low, high in spans:
             days = np.array([int(low) // self.day, int(high) // self.day])
-            first, last = _split(days, self.calendar)[0]
+            first, last = split_days(days, self.calendar)[0]
             reached |= (part.highs >= first) & (part.lows <= last)
         if not part.bin_starts:
             return reached
@@ -191,7 +191,7 @@ class TimeCodec:
                 wrong = ~np.isin((settled + MONDAY) % 7, known)
                 settled += np.where(wrong, 1 if up else -1, 0)
             return settled
-        months = _split(days, self.calendar)[0]
+        months = split_days(days, self.calendar)[0]
         same = _join([months], self.calendar)
         months += np.where(same < days, 1, 0) if up else np.where(same > days, -1, 0)
         return _join([months], self.calendar)
@@ -223,12 +223,12 @@ def _calendar(days: NDArray[np.int64], most: int) -> str:
     if len(distinct) <= most:
         return DAYS
     for calendar in (MONTH_STARTS, MONTH_ENDS):
-        if np.array_equal(_join(_split(distinct, calendar), calendar), distinct):
+        if np.array_equal(_join(split_days(distinct, calendar), calendar), distinct):
             return calendar
     return WEEKS
 
 
-def _split(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]]:
+def split_days(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]]:
     """Day numbers since 1970 → the parts of which the calendar makes them."""
     if calendar == DAYS:
         return [days]

@@ -1,0 +1,100 @@
+"""What differential privacy costs: rows of `adult` and `bank-marketing` at several epsilons, one process at a time.
+
+    python benchmarks/dp.py --data ../shared/data --epsilons 1,4,10 --seeds 3
+    python benchmarks/dp.py --page docs/dp.md          writes the table of the CSV into the page, and runs nothing
+
+Fits, samples as many rows as were learned, and compares Shape, Trend and the relative error of downstream models with
+real rows that were held out, as `quality.py` does. One row a run goes to a CSV, which a second call completes instead
+of repeating. The schema is inferred from the training rows and taken as public; no lists and no ranges are given in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from quality import load
+
+KEYS = ["table", "epsilon", "seed", "steps"]
+MARKS = "<!-- measured: benchmarks/dp.py -->", "<!-- end -->"
+
+
+def run(data: Path, table: str, epsilon: float, seed: int, steps: int) -> dict[str, float | str]:
+    """One fit and its figures; epsilon 0 stands for no differential privacy."""
+    import torch
+
+    from tabtreeformer import DP, Schema, TabTreeFormer, evaluate
+
+    torch.set_num_threads(1)
+    train, test, target = load(data, table, seed)
+    schema = Schema.infer(train, target)
+    started, cpu = time.perf_counter(), time.process_time()
+    settings = {"train": {"steps": steps}} if steps else {}
+    dp = DP(epsilon=epsilon, delta=1e-5) if epsilon else None
+    model = TabTreeFormer(target=target, dp=dp, **settings, random_state=seed, verbose=False).fit(train, schema)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    rows = model.sample(len(train), random_state=seed)
+    scores = evaluate(
+        train, test, rows, target=target, schema=schema, metrics=["utility", "shape", "trend"], random_state=seed
+    ).scores
+    spent = model.fitted_.record.get("privacy", {}).get("dp", {})
+    return {
+        "table": table, "epsilon": epsilon, "seed": seed, "steps": steps, "rows": len(train),
+        "utility": scores["utility"].value, "shape": scores["shape"].value, "trend": scores["trend"].value,
+        "floor_shape": scores["shape"].floor, "floor_trend": scores["trend"].floor,
+        "floor_utility": scores["utility"].floor, "spent": spent.get("epsilon"), "noise": spent.get(
+            "training_noise_multiplier"), "fit_seconds": seconds, "cpu_seconds": cpu,
+    }  # fmt: skip
+
+
+def write_page(page: Path, frame: pd.DataFrame) -> None:
+    """Put the means into the page, between the marks."""
+    lines = [
+        "| table | ε | seeds | relative error of downstream models | Shape | Trend | CPU seconds of a fit |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (table, epsilon, steps), part in frame.groupby(["table", "epsilon", "steps"]):
+        name = f"{epsilon:g}" + (f" ({steps:g} steps)" if steps else "")
+        mean = part[["utility", "shape", "trend", "cpu_seconds"]].mean()
+        lines.append(
+            f"| {table} | {name} | {part['seed'].nunique()} | {mean['utility']:.3f} | {mean['shape']:.3f} | "
+            f"{mean['trend']:.3f} | {mean['cpu_seconds']:.0f} |"
+        )
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(MARKS[0])
+    page.write_text(f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{rest.split(MARKS[1])[1]}", "utf-8")
+
+
+def main() -> None:
+    """Run what the CSV does not hold yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--tables", default="adult,bank-marketing")
+    parser.add_argument("--epsilons", default="1,4,10")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=0, help="steps of a fit; 0: those of the preset")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "dp.csv")
+    parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
+    options = parser.parse_args()
+    done = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=KEYS)
+    if options.page:
+        write_page(options.page, done)
+        return
+    known = {tuple(row) for row in done[KEYS].itertuples(index=False)}
+    rows = done.to_dict("records")
+    for seed in range(options.seeds):
+        for table in options.tables.split(","):
+            for epsilon in map(float, options.epsilons.split(",")):
+                if (table, epsilon, seed, options.steps) in known:
+                    continue
+                rows.append(run(options.data, table, epsilon, seed, options.steps))
+                options.out.parent.mkdir(parents=True, exist_ok=True)
+                pd.DataFrame(rows).to_csv(options.out, index=False)
+                print(rows[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()

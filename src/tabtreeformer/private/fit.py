@@ -1,0 +1,185 @@
+"""Fitting under differential privacy: nothing that is kept, shown or written was learned from rows without noise."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ..config import Config
+from ..constraints import RuleSet
+from ..constraints.parse import parse
+from ..constraints.rules import AtLeast, Lookup, Rule
+from ..constraints.ruleset import in_order
+from ..errors import ConfigError, SchemaError
+from ..fitted import Fitted
+from ..fitting import Request
+from ..generation import PromptBank
+from ..presets import AUTO
+from ..progress import Progress
+from ..resuming import versions
+from ..schema import MEASURED, Schema
+from ..schema.dtypes import dtype_name
+from ..threads import threads_for
+from ..tokens import TableCodec, TokenLayout
+from ..training.trainer import History
+from .budget import DP, make_plan
+from .columns import check, histograms_of, learn_column
+from .histograms import Histograms
+from .noise import Noise
+from .training import train_private
+
+
+def fit_private(
+    df: pd.DataFrame,
+    schema: Schema | None,
+    request: Request,
+    dp: DP,
+    seed: np.random.SeedSequence,
+    seeded: bool,
+    progress: Progress,
+) -> Fitted:
+    """Learn a table so that no row of it matters much; with a seed the noise is repeatable, and protects nobody."""
+    started = time.perf_counter()
+    schema = accept(schema, df)
+    if request.target is not None:
+        schema.column(request.target)
+    frame, noise_seed, row_seed, train_seed = schema.validate(df), *seed.spawn(3)
+    config = request.configure(len(frame), None, frame.shape[1])
+    check_config(config)
+    rules = parse_rules(request, schema)
+
+    needs = [histograms_of(column) for column in schema.columns]
+    n_histograms, n_found = (sum(numbers) for numbers in zip(*needs, strict=True))
+    plan = make_plan(dp, len(frame), n_histograms, n_found, config.train.batch_size, config.train.steps)
+    noise = Noise(np.random.default_rng(noise_seed) if seeded else None)
+    if seeded:
+        progress.note("the noise comes from random_state: for tests only, since whoever knows the seed can take it off")
+    make = Histograms(plan, noise)
+    columns = [learn_column(frame[c.name], c, config.tokens.quantiles, make) for c in schema.columns]
+    codec = TableCodec(schema, tuple(column.codec for column in columns))
+    codec = dataclasses.replace(codec, rules=RuleSet(tuple(_with_gaps(rule, codec) for rule in rules)))
+    for note in codec.notes:
+        progress.note(note)
+    layout = TokenLayout.build((), codec.slots)
+    progress.note(
+        f"differential privacy: one network of {config.model.layers} layers × {config.model.width}, no trees, "
+        f"{plan.steps:,} steps of about {config.train.batch_size} rows; counts get noise of ±{plan.count_noise:.1f}, "
+        f"clipped gradients {plan.train_noise:.2f} times their bound"
+    )
+    rng = np.random.default_rng(row_seed)
+    values = np.concatenate([column.encode(frame[column.codec.column.name], rng) for column in columns], axis=1)
+    counts = [c for column in columns for c in column.counts]
+    if not counts:  # nothing is to be learned, and a row has to have a slot
+        values, counts = np.zeros((len(frame), 1), dtype=np.int64), [np.ones(1)]
+    left = math.inf if request.budget_seconds is None else request.budget_seconds - (time.perf_counter() - started)
+    tokens = layout.to_tokens(np.empty((len(frame), 0), dtype=np.int64), values)
+    begun = time.perf_counter()
+    with threads_for(config.model.width):
+        model, steps = train_private(
+            layout, tokens, counts, config, plan, noise, train_seed, request.device, progress, left
+        )
+    spent = {name: _short(fact) for name, fact in plan.spent(steps).items()} | {"noise_from": noise.origin}
+    progress.note(f"spent: epsilon {spent['epsilon']}, delta {spent['delta']} ({spent['accountant']})")
+    history = History("private network", steps=steps, batch_size=config.train.batch_size)
+    history.rows, history.seconds = steps * config.train.batch_size, round(time.perf_counter() - begun, 3)
+    blank = PromptBank(np.empty((1, 0), dtype=np.int32))
+    return Fitted(
+        config=config,
+        schema=schema,
+        codec=codec,
+        layout=layout,
+        tree_target=request.target,
+        tree_encoder=None,
+        tree_text="",
+        models=(model, model),
+        prompts=(blank, blank),
+        record={
+            "rows": len(frame),
+            "preset": request.preset,
+            "target": request.target,
+            "fit_seconds": round(time.perf_counter() - started, 3),
+            "training": [history.to_json()],
+            "versions": versions(),
+            "networks": 1,
+            "privacy": {"dp": spent},
+        },
+    )
+
+
+def accept(schema: Schema | None, df: pd.DataFrame) -> Schema:
+    """The schema as it was given, without reasons; nothing of it is looked up in the rows."""
+    if schema is None:
+        raise SchemaError(
+            "differential privacy needs a schema: what the columns are must be known, not learned from the rows. Write "
+            "one with ttf schema TABLE --public -o schema.json, or Schema.infer(other_rows), check that all it says is "
+            "public, and pass it: fit(df, schema)"
+        )
+    for column in schema.columns:
+        check(column)
+        if column.name in df.columns and dtype_name(df[column.name].dtype) != column.dtype:
+            raise SchemaError(
+                f"column {column.name!r} has dtype {dtype_name(df[column.name].dtype)}, and {column.dtype} in the "
+                f"schema; convert it, for example with .astype({column.dtype!r})"
+            )
+    return dataclasses.replace(schema, columns=tuple(dataclasses.replace(c, why="") for c in schema.columns))
+
+
+def check_config(config: Config) -> None:
+    """Refuse settings for which there is no private way."""
+    if config.tree.model != "none":
+        raise ConfigError(
+            f"tree.model={config.tree.model!r}: trees are grown from rows without noise; differential privacy needs "
+            f"tree='none', or leave it out"
+        )
+    if config.model.softmax != "allowed" or config.model.backbone != "gpt2" or config.tokens.scheme != "atoms":
+        raise ConfigError(
+            "differential privacy needs model.softmax='allowed', model.backbone='gpt2' and tokens.scheme='atoms', as "
+            "preset 'auto' has them"
+        )
+    if config.tokens.bins != 1:
+        raise ConfigError(
+            f"differential privacy has no bins before ids: tokens.bins must be 1, got {config.tokens.bins}"
+        )
+
+
+def parse_rules(request: Request, schema: Schema) -> Sequence[Rule]:
+    """Relations that the user lists are public; none are looked for."""
+    wanted = request.relations(schema)
+    texts = () if wanted is None or wanted == AUTO else wanted
+    rules = [parse(text, schema) for text in texts]
+    for rule in rules:
+        if isinstance(rule, Lookup):
+            raise SchemaError(
+                f"constraint {rule.text!r} would list pairs of values of real rows; drop it under differential privacy"
+            )
+        if isinstance(rule, AtLeast) and rule.strict:
+            raise SchemaError(
+                f"constraint {rule.text!r}: ranges under differential privacy are rough and may end alike, so that '>' "
+                f"cannot be kept; write '>='"
+            )
+    ordered, left = in_order(rules)
+    if left:
+        raise SchemaError(f"constraints {', '.join(repr(rule.text) for rule in left)} cannot all be kept; drop one")
+    return ordered
+
+
+def _with_gaps(rule: Rule, codec: TableCodec) -> Rule:
+    """How far apart two columns may lie follows from their ranges: no differences of rows are taken down."""
+    if not isinstance(rule, AtLeast):
+        return rule
+    bounds = {c.column.name: c.bounds for c in codec.columns if c.column.kind in MEASURED}
+    greater, lesser = bounds[rule.greater], bounds[rule.lesser]
+    return dataclasses.replace(rule, gaps=(0.0, max(float(greater.high) - float(lesser.low), 0.0)))
+
+
+def _short(fact: float | int | str) -> float | int | str:
+    """Round up, so that nothing printed is less than what was spent."""
+    if not isinstance(fact, float) or fact == 0:
+        return fact
+    scale = 10.0 ** (4 - math.floor(math.log10(abs(fact))))
+    return float(f"{math.ceil(fact * scale) / scale:.6g}")
