@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from ..tokens.atoms import AtomCodec
-from .histograms import Histograms
+from .histograms import CLEAR, Histograms
 from .noise import Floats
 
 OCTAVES = range(-40, 64)
@@ -88,18 +88,29 @@ def learn_number(
     lows, highs = cells(*ends, decimals)
     borders = highs[:-1] / 2 + lows[1:] / 2
     place = np.searchsorted(borders, values, side="left")
-    *noisy, missing = make.count(np.append(place, np.full(n_missing, len(lows))), len(lows) + 1).tolist()
+    *raw, missing = make.count(np.append(place, np.full(n_missing, len(lows))), len(lows) + 1).tolist()
+    noisy = np.array(raw)
     # The number of rows is public: what the noise has added to it is taken off evenly.
     total = max(len(values) + n_missing - max(missing, 0.0), 1.0)
-    counts = smoothed(np.array(noisy) + (total - sum(noisy)) / len(noisy))
+    noisy += (total - noisy.sum()) / len(noisy)
+    first, stop = reach(noisy, make.sigma)
+    lows, highs, counts = lows[first:stop], highs[first:stop], smoothed(noisy[first:stop])
     starts, mass = merge(counts, fitting_ids(total, most, make.sigma), lows == highs)
     stops = np.append(starts[1:], len(lows)) - 1
-    # Ids without rows at either end are no part of the range.
-    first, last = int(np.argmax(mass > 0)), len(mass) - 1 - int(np.argmax(mass[::-1] > 0))
-    lows, highs, mass = lows[starts][first : last + 1], highs[stops][first : last + 1], mass[first : last + 1]
     kind = int if whole else float
-    codec = AtomCodec(lows, highs, (), kind(lows[0]), kind(highs[-1]), 0 if whole else decimals)
-    return Learned(codec, mass, missing)
+    ends = kind(lows[0]), kind(highs[-1])
+    return Learned(AtomCodec(lows[starts], highs[stops], (), *ends, 0 if whole else decimals), mass, missing)
+
+
+def reach(counts: Floats, sigma: float) -> tuple[int, int]:
+    """First and past-the-last cell beyond which no more rows lie than noise would make; octaves are wide."""
+
+    def outer(tail: Floats) -> int:
+        sums = np.cumsum(tail)
+        return int(np.argmax(sums > CLEAR * sigma * np.sqrt(np.arange(1, len(tail) + 1))))
+
+    first, last = outer(counts), len(counts) - 1 - outer(counts[::-1])
+    return (first, last + 1) if first <= last else (int(np.argmax(counts)), int(np.argmax(counts)) + 1)
 
 
 def fitting_ids(n_rows: float, most: int, sigma: float) -> int:
