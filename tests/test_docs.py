@@ -30,6 +30,7 @@ def test_every_note_on_the_paper_is_a_line_of_the_deviations_and_the_reverse():
         "docs/deviations.md",
         "docs/evaluation.md",
         "docs/privacy.md",
+        "docs/dp.md",
         "docs/auto.md",
         "docs/scale.md",
         "docs/tables.md",

@@ -127,8 +127,10 @@ def _protection(
     settings: Mapping[str, Any], prompts: Mapping[str, Any], privacy: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """What stands between a row and the file, and what does not."""
+    protected = privacy.get("protected") or {}
+    rare = ", ".join(f"{key.replace('_', ' ')}: {fact}" for key, fact in protected.items())
     if privacy.get("dp"):
-        return _promise(privacy["dp"])
+        return _promise(privacy["dp"]) + ([{"what": "Rare values", "how": rare}] if rare else [])
     train = settings["train"]
     ids = np.concatenate([bank.ravel() for bank in prompts.values()])
     n_prompts, masked = sum(len(bank) for bank in prompts.values()), float((ids < 0).mean()) if ids.size else 1.0
@@ -143,11 +145,8 @@ def _protection(
         if ids.size
         else "No leaves of rows are stored.",
     }
-    protected = privacy.get("protected") or {}
     lines["Rare values"] = (
-        ", ".join(f"{key.replace('_', ' ')}: {fact}" for key, fact in protected.items())
-        if protected
-        else "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
+        rare or "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
     )
     lines["Differential privacy"] = "None: no such guarantee is claimed."
     return [{"what": what, "how": how} for what, how in lines.items()]

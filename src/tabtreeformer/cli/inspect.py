@@ -32,7 +32,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     megabytes = path.stat().st_size / 2**20
     console.print(Text(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {summary['rows']:,} rows"))
     tree = f"{summary['tree_model']}, {summary['trees']} trees"
-    if summary["tree_target"] is not None:
+    if summary["trees"] and summary["tree_target"] is not None:
         tree += f" predicting {summary['tree_target']!r}"
     console.print(Text(f"trees      {tree}"))
     networks = f"{summary['networks']} networks of {summary['parameters']:,} parameters"

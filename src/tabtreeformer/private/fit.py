@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ from .training import train_private
 
 
 def fit_private(
-    df: pd.DataFrame,
+    df: Any,
     schema: Schema | None,
     request: Request,
     dp: DP,
@@ -45,6 +46,8 @@ def fit_private(
 ) -> Fitted:
     """Learn a table so that no row of it matters much; with a seed the noise is repeatable, and protects nobody."""
     started = time.perf_counter()
+    if not isinstance(df, pd.DataFrame):
+        raise ConfigError("differential privacy reads a table whole: pass a DataFrame, not a table in parts")
     schema = accept(schema, df)
     if request.target is not None:
         schema.column(request.target)

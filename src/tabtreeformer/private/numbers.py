@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from ..tokens.atoms import AtomCodec
-from .histograms import CLEAR, Histograms
+from .histograms import Histograms
 from .noise import Floats
 
 OCTAVES = range(-40, 64)
@@ -27,6 +27,8 @@ EVEN = 64
 FEW = 256
 """Up to so many possible values have a cell each."""
 MOST_IDS = 64
+THIN = 2.0
+"""Standard deviations of noise that the rows beyond an end of the range may make up."""
 DECIMALS = 6
 """Most decimals that a column is found to have; one with more has no grid."""
 
@@ -107,7 +109,7 @@ def reach(counts: Floats, sigma: float) -> tuple[int, int]:
 
     def outer(tail: Floats) -> int:
         sums = np.cumsum(tail)
-        return int(np.argmax(sums > CLEAR * sigma * np.sqrt(np.arange(1, len(tail) + 1))))
+        return int(np.argmax(sums > THIN * sigma * np.sqrt(np.arange(1, len(tail) + 1))))
 
     first, last = outer(counts), len(counts) - 1 - outer(counts[::-1])
     return (first, last + 1) if first <= last else (int(np.argmax(counts)), int(np.argmax(counts)) + 1)
