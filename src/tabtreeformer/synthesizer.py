@@ -151,6 +151,8 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             holdout=None if holdout is None else take_in(holdout)[0],
             configure=self._config,
         )
+        if self.dp is not None and checkpoint_dir is not None:
+            raise ConfigError("checkpoints hold what has no noise yet: differential privacy has none, leave them out")
         progress = self._progress()
         folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note)
         seed = seed_sequence(folder.seed if self.random_state is None else self.random_state)

@@ -11,6 +11,7 @@ import pytest
 import tabtreeformer as ttf
 from tabtreeformer.audit import audit
 from tabtreeformer.card import model_card, to_markdown
+from tabtreeformer.tables.chunks import open_chunks
 
 pytest.importorskip("opacus")
 
@@ -120,6 +121,16 @@ def test_a_relation_that_lists_values_is_refused_and_an_order_is_kept():
     rows = fit(df, constraints=["high >= low"]).sample(200)
     assert (rows["high"] >= rows["low"]).all()
     assert fit(df).fitted_.codec.rules.rules == ()
+
+
+def test_checkpoints_and_tables_in_parts_are_refused(tmp_path):
+    df = table()
+    df.to_csv(tmp_path / "t.csv", index=False)
+    model = ttf.TabTreeFormer(dp=ttf.DP(epsilon=1), verbose=False)
+    with pytest.raises(ttf.ConfigError, match="checkpoints"):
+        model.fit(df, ttf.Schema.infer(df), checkpoint_dir=tmp_path)
+    with pytest.raises(ttf.ConfigError, match="table in parts"):
+        model.fit(open_chunks(tmp_path / "t.csv", 100), ttf.Schema.infer(df))
 
 
 def test_a_dtype_that_is_not_that_of_the_schema_is_refused():

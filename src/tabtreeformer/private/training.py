@@ -57,7 +57,7 @@ def train_private(
     expected = plan.sample_rate * len(tokens)
     step, started = 0, time.perf_counter()
     with stage(progress, "private network", plan.steps) as advance:
-        while step < plan.steps and not allowance.over:
+        while step < plan.steps and allowance.used < 1:
             for group in optimizer.param_groups:
                 group["lr"] = train.learning_rate * (1 - max(step / plan.steps, min(allowance.used, 1.0)))
             drawn = np.flatnonzero(noise.uniform(len(tokens)) < plan.sample_rate)
