@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -100,7 +101,9 @@ def test_the_meter_tells_them_apart(leaking, careful):
 def test_python_warns_of_rows_of_a_model_that_failed(leaking, careful):
     with pytest.warns(PrivacyWarning, match="failed its privacy verdict"):
         leaking.sample(3)
-    careful.sample(3)  # a warning would be an error here
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        careful.sample(3)
 
 
 def test_the_command_refuses_rows_of_a_model_that_failed(path, people, tmp_path, capsys):
