@@ -79,10 +79,11 @@ def test_half_of_the_rows_come_from_each_network(fitted, monkeypatch):
         lambda self, leaf_ids, *rest: asked.append((self.model, len(leaf_ids))) or original(self, leaf_ids, *rest),
     )
     fitted.sample(9)
-    assert dict(asked) == {fitted.fitted_.models[0]: 4, fitted.fitted_.models[1]: 5}  # side by side, in either order
+    assert {model for model, _ in asked} == set(fitted.fitted_.models)
+    assert sorted(rows for _, rows in asked) == [4, 5]  # which of them has one more hangs on the seed
 
 
-def test_rows_of_the_two_networks_are_shuffled(build, mixed):
+def test_rows_of_the_two_networks_take_turns(build, mixed):
     model = build(target="income", train={"steps": 2}).fit(mixed)
     with torch.no_grad():  # make the networks write different towns
         for network, word in zip(model.fitted_.models, (0, 2), strict=True):

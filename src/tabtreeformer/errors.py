@@ -8,6 +8,9 @@
     ├── ArchiveError        a model file that is damaged, foreign or newer than this version
     ├── OutputError         a file that cannot be written
     ├── PrivacyError        rows of a model that failed its privacy verdict
+
+
+    ├── EngineError         a worker in another process that failed or died
     └── MissingExtraError   an optional package that is not installed (also an ImportError)
 
 `PrivacyWarning` is what Python says where the command line refuses.
@@ -55,6 +58,10 @@ class PrivacyError(TabTreeFormerError):
 
 class PrivacyWarning(UserWarning):
     """Rows were taken from a model that failed its privacy verdict."""
+
+
+class EngineError(TabTreeFormerError):
+    """A worker in another process failed or died."""
 
 
 class MissingExtraError(TabTreeFormerError, ImportError):

@@ -10,6 +10,11 @@ from .errors import ConfigError
 Seed = int | np.random.Generator | None
 
 
+def child(seed: np.random.SeedSequence, *path: int) -> np.random.SeedSequence:
+    """The seed of a part of the work by its number, whatever else was made of the seed before."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *path))
+
+
 def torch_generator(seed: np.random.SeedSequence, device: torch.device | str = "cpu") -> torch.Generator:
     """A torch generator from a numpy seed."""
     return torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from .progress import Console, Progress, Silent, stage
 from .rules import Rule, rules
 from .schema import Schema
 from .seeds import Seed, seed_sequence, several_seeds
+from .streaming import Request as StreamRequest
+from .streaming import check_stream_target, stream
 from .tables.chunks import take_any
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
@@ -197,10 +199,83 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
         a script that fits and samples with a seed is repeatable and two calls still differ.
         """
-        fitted, n = self._check_fitted(), answers.count(n)
+        asked = self._request(n, random_state, given, balance, mix, leaf)
+        return self._kind_of(output).build(answers.together(list(self._blocks(asked))))
+
+    def iter_sample(
+        self,
+        n: int,
+        batch_size: int = 65_536,
+        random_state: Seed = None,
+        output: str | None = None,
+        *,
+        given: Any = None,
+        balance: str | int | None = None,
+        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
+        leaf: tuple[int, int] | None = None,
+    ) -> Iterator[Any]:
+        """Write n rows as tables of `batch_size` rows, one after the other, of which one at a time is in memory.
+
+        They are the rows of `sample` with the same `random_state`, whatever the batch size.
+        """
+        asked, size = self._request(n, random_state, given, balance, mix, leaf), answers.count(batch_size, "batch_size")
+        kind = self._kind_of(output)
+        return (kind.build(frame) for frame in answers.in_batches(self._blocks(asked), size))
+
+    def sample_to(
+        self,
+        target: str | os.PathLike[str],
+        n: int,
+        random_state: Seed = None,
+        *,
+        given: Any = None,
+        balance: str | int | None = None,
+        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
+        leaf: tuple[int, int] | None = None,
+        batch_size: int | None = None,
+        resume: bool = False,
+        workers: int = 1,
+        engine: str = "processes",
+        **options: Any,
+    ) -> None:
+        """Write n rows to a Parquet, CSV or JSON lines file, or to a folder of parts (a name that ends in a slash).
+
+        They are the rows of `sample` with the same `random_state`. Memory does not grow with n. Parts of about
+        `batch_size` rows are kept beside the target until all are there; a run that ended early goes on with `resume`.
+        `workers` are processes on this machine, or with `engine="ray"` actors of a cluster that sees the same folder.
+        `options` are those of `write_table`.
+        """
+        asked = self._request(n, random_state, given, balance, mix, leaf)
+        stream(
+            self._as_it_is(),
+            asked,
+            check_stream_target(target, **options),
+            self._progress(),
+            batch_size=None if batch_size is None else answers.count(batch_size, "batch_size"),
+            resume=resume,
+            seeded=random_state is not None,
+            workers=workers,
+            engine=engine,
+        )
+
+    def _request(self, n: int, random_state: Seed, given: Any, balance: Any, mix: Any, leaf: Any) -> StreamRequest:
+        fitted = self._check_fitted()
         warn_if_failed(fitted.record)
-        kind = self._kind if output in (None, self._kind.library) else kind_named(str(output))
-        return kind.build(self._ask(n, random_state, answers.question(fitted, n, given, balance, mix, leaf)))
+        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        asked = StreamRequest(n=answers.count(n), seed=seed, given=given, balance=balance, mix=mix, leaf=leaf)
+        asked.question(fitted)  # what cannot be is said at once
+        return asked
+
+    def _blocks(self, asked: StreamRequest) -> Iterator[pd.DataFrame]:
+        fitted = self._check_fitted()
+        question = asked.question(fitted)
+        with stage(self._progress(), "sample", asked.n) as advance:
+            rows = answers.writer(fitted, self._sampling(), asked.seed, advance)
+            for part in answers.blocks(asked.n):
+                yield answers.answer(question, rows, part)
+
+    def _kind_of(self, output: str | None) -> Kind:
+        return self._kind if output in (None, self._kind.library) else kind_named(str(output))
 
     def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
         """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
@@ -261,9 +336,12 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
+        write_archive(path, self._as_it_is().to_members())
+
+    def _as_it_is(self) -> Fitted:
+        """What was fitted, with the settings of sampling that hold now."""
         fitted = self._check_fitted()
-        config = dataclasses.replace(fitted.config, sampling=self._sampling())
-        write_archive(path, dataclasses.replace(fitted, config=config).to_members())
+        return dataclasses.replace(fitted, config=dataclasses.replace(fitted.config, sampling=self._sampling()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:

@@ -13,9 +13,20 @@ SMALL_WIDTH = 128
 """Networks narrower than this run on one thread each."""
 
 
+_most_cores: int | None = None
+
+
 def available_cores() -> int:
     """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _most_cores is None else min(cores, _most_cores)
+
+
+def use_cores(most: int) -> None:
+    """Leave other cores alone from here on: processes that share a machine wait for each other otherwise."""
+    global _most_cores
+    _most_cores = most
+    torch.set_num_threads(most)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tabtreeformer.config import TokenConfig
 from tabtreeformer.schema import Column
+from tabtreeformer.tokens.numbering import RowNumbers
 from tabtreeformer.tokens.patterns import Pattern
 from tabtreeformer.tokens.written import KeyCodec, TextCodec
 
@@ -35,7 +36,7 @@ def rng():
 def test_new_keys_have_the_form_of_the_old_ones_and_none_of_their_values(texts, shape):
     pattern = Pattern.learn(texts, floor=5)
     pattern = Pattern.from_json(json.loads(json.dumps(pattern.to_json())))
-    new = pattern.write(300, rng())
+    new = pattern.write(RowNumbers.first(300), rng())
     assert len(set(new)) == 300
     assert not set(new) & set(texts)
     assert all(re.fullmatch(shape, text) for text in new), new[:3]
@@ -63,7 +64,7 @@ def test_any_texts_give_new_ones_that_are_unique_and_unlike(texts):
 
 @pytest.mark.parametrize(
     ("values", "dtype", "first"),
-    [([5, 9, 7], "int64", 10), ([100, 127], "int8", 99), ([2**64 - 2], "uint64", 2**64 - 3), ([1, 2], "Int64", 3)],
+    [([5, 9, 7], "int64", 10), ([100, 127], "int8", 99), ([2**64 - 2], "uint64", 2**64 - 1), ([1, 2], "Int64", 3)],
 )
 def test_numbers_go_on_where_the_type_has_room(values, dtype, first):
     series = pd.Series(values, dtype=dtype).to_numpy(dtype=np.uint64 if dtype == "uint64" else np.int64)
@@ -81,8 +82,39 @@ def test_a_type_without_room_still_gives_rows():
 
 def test_keys_go_on_over_parts_of_a_table():
     codec = KeyCodec.learn(pd.Series([1, 2, 3]), Column("k", "identifier", "int64"), CONFIG)
-    parts = [codec.decode(np.empty((5, 0)), rng(), first_row=5 * k).tolist() for k in range(3)]
+    parts = [codec.decode(np.empty((5, 0)), rng(), RowNumbers(np.arange(5) + 5 * k)).tolist() for k in range(3)]
     assert [number for part in parts for number in part] == list(range(4, 19))
+
+
+@pytest.mark.parametrize(
+    ("texts", "longest"),
+    [
+        ([f"{i * 7919 % 2**32:08x}" for i in range(1, 500)], 9),
+        (["ab-x", "cd-y", "ef-z", "gh-w"], 6),
+        (list("abc"), 5),  # two letters hold 676 texts: some of 5,000 have to be longer
+        ([str(uuid.UUID(int=i << 64, version=4)) for i in range(50)], 36),
+    ],
+)
+def test_texts_without_a_number_do_not_repeat_over_parts_that_know_nothing_of_each_other(texts, longest):
+    pattern = Pattern.learn(texts, floor=5)
+    assert pattern.counter is None
+    whole = [
+        text
+        for k in range(5)
+        for text in pattern.write(RowNumbers(np.arange(1000) + 1000 * k, seed=3), np.random.default_rng(k))
+    ]
+    assert len(set(whole)) == 5000
+    assert max(map(len, whole)) <= longest
+    other = pattern.write(RowNumbers(np.arange(1000), seed=4), rng())
+    assert other != whole[:1000]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64, 1000])
+def test_scattered_numbers_are_each_there_once(size):
+    scattered = RowNumbers(np.arange(2 * size), seed=1).scattered(size)
+    assert sorted(scattered[:size]) == list(range(size))
+    assert np.array_equal(scattered[:size], scattered[size:])
+    assert size < 64 or (np.diff(scattered[:size]) != 1).mean() > 0.9
 
 
 def test_frequent_texts_are_kept_and_rare_ones_never():

@@ -4,9 +4,23 @@ All need a model that was trained in any order, as `auto` is: what is given come
 after it.
 """
 
-from .asking import count, question, writer
+from .asking import Question, answer, blocks, count, in_batches, question, together, writer
 from .predicting import predict, predict_proba
 from .scoring import log_prob, outliers
 from .writing import complete
 
-__all__ = ["complete", "count", "log_prob", "outliers", "predict", "predict_proba", "question", "writer"]
+__all__ = [
+    "Question",
+    "answer",
+    "blocks",
+    "complete",
+    "count",
+    "in_batches",
+    "log_prob",
+    "outliers",
+    "predict",
+    "predict_proba",
+    "question",
+    "together",
+    "writer",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,49 @@ import pandas as pd
 from ..config import SampleConfig
 from ..errors import ConfigError
 from ..fitted import Fitted
-from ..generation import RowWriter
+from ..generation import BLOCK, RowWriter
 from ..rules import rule_of
 from ..tables.frames import take_in
+from ..threads import threads_for
 from .writing import complete, repeated, sample_given, sample_shares
+
+Question = Callable[[RowWriter, range], pd.DataFrame]
+"""Writes the rows of the block that the writer stands at."""
+
+
+def blocks(n: int, first: int = 0) -> Iterator[range]:
+    """The rows of each block of n, from the block numbered `first` on."""
+    for start in range(first * BLOCK, n, BLOCK):
+        yield range(start, min(start + BLOCK, n))
+
+
+def answer(question: Question, rows: RowWriter, part: range) -> pd.DataFrame:
+    """One block of rows; where they have no index of their own, it is their numbers."""
+    rows.start(part.start // BLOCK)
+    with threads_for(rows.networks[0].config.width):
+        frame = question(rows, part)
+    return frame.set_axis(pd.RangeIndex(part.start, part.stop)) if _is_count(frame.index) else frame
+
+
+def in_batches(frames: Iterable[pd.DataFrame], size: int) -> Iterator[pd.DataFrame]:
+    """Tables of any sizes as tables of one size; the last may be smaller."""
+    held: list[pd.DataFrame] = []
+    n_held = 0
+    for frame in frames:
+        while len(frame):
+            held.append(frame.iloc[: size - n_held])
+            n_held += len(held[-1])
+            frame = frame.iloc[len(held[-1]) :]
+            if n_held == size:
+                yield together(held)
+                held, n_held = [], 0
+    if held:
+        yield together(held)
+
+
+def together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table of several."""
+    return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
 def writer(
@@ -42,23 +81,26 @@ def question(
     balance: str | int | None,
     mix: Mapping[str | int, Mapping[Any, float]] | None,
     leaf: tuple[int, int] | None,
-) -> Callable[[RowWriter], pd.DataFrame]:
+) -> Question:
     """What `sample` was asked: at most one thing beyond n rows."""
     if sum(asked is not None for asked in (given, balance, mix, leaf)) > 1:
         raise ConfigError("give one of given, balance, mix and leaf")
     if leaf is not None:
         given = rule_of(fitted, leaf).conditions
     if isinstance(given, Mapping):
-        return lambda rows: sample_given(fitted, rows, n, given)
+        return lambda rows, part: sample_given(fitted, rows, len(part), given)
     if given is not None:
         partial, _ = take_in(given)
         if not isinstance(partial, pd.DataFrame):
             raise ConfigError(f"given must be a dict of conditions or a table of partial rows, got {given!r}")
-        copies = repeated(partial, n)
-        return lambda rows: complete(fitted, rows, copies, fill=False)
+        return lambda rows, part: complete(fitted, rows, repeated(partial, part, n), fill=False)
     if balance is not None or mix is not None:
-        return lambda rows: sample_shares(fitted, rows, n, balance, mix)
-    return lambda rows: fitted.codec.decode(rows.any_rows(n), rows.rng)
+        return lambda rows, part: sample_shares(fitted, rows, part, n, balance, mix)
+    return lambda rows, part: rows.decode(rows.any_rows(len(part)))
+
+
+def _is_count(index: pd.Index) -> bool:
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
 
 
 def count(n: Any, name: str = "n") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,14 +31,14 @@ def sample_given(fitted: Fitted, rows: RowWriter, n: int, given: Mapping[Name, A
         place, codec = column_of(fitted, name)
         measured = codec.column.kind in MEASURED or (codec.column.kind == CONSTANT and codec.column.sort != "label")
         allowed[place] = allow(codec, as_condition(value, measured=measured))
-    frame = rows.codec.decode(rows.rows_within(n, allowed), rows.rng, within=allowed)
+    frame = rows.decode(rows.rows_within(n, allowed), within=allowed)
     if not fitted.codec.rules.rules:
         return frame
-    for attempt in range(ROUNDS):
+    for _ in range(ROUNDS):
         bad = np.flatnonzero(~_meets(fitted, allowed, frame))
         if not len(bad):
             return frame
-        again = rows.codec.decode(rows.rows_within(len(bad), allowed), rows.rng, n * (attempt + 1), within=allowed)
+        again = rows.decode(rows.rows_within(len(bad), allowed), bad, allowed)
         frame = pd.concat([frame.drop(index=bad), again.set_axis(bad)]).sort_index()
     raise ConditionError(
         f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the relations "
@@ -60,35 +61,36 @@ def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bo
             unknown = [p for p in range(len(fitted.codec.columns)) if p not in known and fitted.layout.slots_of(p)]
             limits = {p: _present(fitted.codec.columns[p]) for p in unknown if fitted.codec.columns[p].missing}
         drawn = rows.completed(ids, known, known_leaves(fitted, known, part), limits)
-        pieces.append(_keep_given(fitted.codec.decode(drawn, rows.rng), part))
+        pieces.append(_keep_given(rows.decode(drawn, partial.index.get_indexer(part.index)), part))
     return _as_fitted(fitted, pd.concat(pieces).loc[partial.index])
 
 
 def sample_shares(
     fitted: Fitted,
     rows: RowWriter,
+    part: range,
     n: int,
     balance: Name | None,
     mix: Mapping[Name, Mapping[Any, float]] | None,
 ) -> pd.DataFrame:
-    """Write n rows in which the classes of a column come in equal or stated shares, in random order."""
-    partial = _shares_as_rows(fitted, n, balance, mix)
-    return complete(fitted, rows, partial.iloc[rows.rng.permutation(n)].reset_index(drop=True), fill=False)
+    """Write part of n rows in which the classes of a column come in equal or stated shares, in random order."""
+    partial = _shares_as_rows(fitted, part, n, balance, mix)
+    mixed = partial.iloc[rows.rng.permutation(len(part))].set_axis(pd.RangeIndex(part.start, part.stop))
+    return complete(fitted, rows, mixed, fill=False)
 
 
-def repeated(partial: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Partial rows, each as often as n rows need; the index is kept where each is wanted once."""
+def repeated(partial: pd.DataFrame, part: range, n: int) -> pd.DataFrame:
+    """Part of partial rows, each as often as n rows need; the index is kept where each is wanted once."""
     if not len(partial):
         raise ConfigError("given holds no rows")
-    if n == len(partial):
-        return partial
-    return partial.iloc[np.arange(n) % len(partial)].reset_index(drop=True)
+    chosen = partial.iloc[np.arange(part.start, part.stop) % len(partial)]
+    return chosen if n == len(partial) else chosen.set_axis(pd.RangeIndex(part.start, part.stop))
 
 
 def _shares_as_rows(
-    fitted: Fitted, n: int, balance: Name | None, mix: Mapping[Name, Mapping[Any, float]] | None
+    fitted: Fitted, part: range, n: int, balance: Name | None, mix: Mapping[Name, Mapping[Any, float]] | None
 ) -> pd.DataFrame:
-    """Partial rows with the classes of a column in equal or stated shares."""
+    """Partial rows with the classes of a column in equal or stated shares: exactly over all n, nearly in each part."""
     if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
         raise ConfigError("give either balance, or mix with one column and the shares of its classes")
     name = balance if balance is not None else next(iter(mix or ()))
@@ -104,8 +106,15 @@ def _shares_as_rows(
     if not total > 0 or min(shares.values()) < 0:
         raise ConfigError(f"mix: the shares of {name!r} must be numbers from 0, one of them above 0")
     ends = np.rint(np.cumsum([share / total for share in shares.values()]) * n).astype(int)
-    codes = np.repeat([labels.index(value) for value in shares], np.diff(ends, prepend=0))
+    # All n stand in the order of their classes; a part takes them in even strides that meet each once.
+    strides = np.arange(part.start, part.stop) * _stride(n) % n
+    codes = np.array([labels.index(value) for value in shares])[np.searchsorted(ends, strides, side="right")]
     return codec.column.write(codec.inner.labels.decode(codes)).to_frame(name)
+
+
+def _stride(n: int) -> int:
+    """A number near the golden section of n that has no divisor in common with it."""
+    return next(stride for stride in range(max(1, round(n * 0.618)), 2 * n + 2) if math.gcd(stride, n) == 1)
 
 
 def _present(codec: ColumnCodec) -> Allowed:

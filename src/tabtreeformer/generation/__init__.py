@@ -2,6 +2,6 @@
 
 from .prompts import PromptBank, blank, masked
 from .sampler import Plan, Sampler
-from .writer import RowWriter
+from .writer import BLOCK, RowWriter
 
-__all__ = ["Plan", "PromptBank", "RowWriter", "Sampler", "blank", "masked"]
+__all__ = ["BLOCK", "Plan", "PromptBank", "RowWriter", "Sampler", "blank", "masked"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..seeds import child
 
 MASKED = -1
 
@@ -43,3 +46,25 @@ class PromptBank:
         """Draw n prompts: without repeats while there are enough, evenly repeated beyond."""
         rows = rng.choice(len(self.leaf_ids), size=n, replace=n > len(self.leaf_ids))
         return self.leaf_ids[rows]
+
+
+class Deck:
+    """Prompts of a bank by the number of the row that they are for, in an order that hangs on a seed alone.
+
+    Each comes once before any comes again, whichever rows are asked for first and wherever.
+    """
+
+    def __init__(self, bank: PromptBank, seed: np.random.SeedSequence) -> None:
+        self.bank, self.seed = bank, seed
+        self._order = lru_cache(maxsize=4)(self._shuffled)
+
+    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Prompts of rows (n, T)."""
+        rounds, places = np.divmod(numbers, len(self.bank.leaf_ids))
+        chosen = np.empty(len(numbers), dtype=np.int64)
+        for number in np.unique(rounds):
+            chosen[rounds == number] = self._order(int(number))[places[rounds == number]]
+        return self.bank.leaf_ids[chosen]
+
+    def _shuffled(self, number: int) -> NDArray[np.int64]:
+        return np.random.default_rng(child(self.seed, number)).permutation(len(self.bank.leaf_ids))

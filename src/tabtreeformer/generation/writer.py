@@ -9,6 +9,9 @@ like it. Leaf prompts must agree with what is given:
   of its own; they become the prompt of a second draw of what is not given, and so on for `sampling.rounds` rounds.
 
 Whatever the prompt, it is masked as in training.
+
+Rows are made in blocks of `BLOCK`, each from a seed of its own that hangs on the seed of the call and the number of the
+block alone: the same rows come out whichever blocks are made first, in which process and on which machine.
 """
 
 from __future__ import annotations
@@ -22,14 +25,20 @@ from numpy.typing import NDArray
 
 from ..config import SampleConfig, TrainConfig
 from ..model import Network
+from ..seeds import child
 from ..threads import both
 from ..tokens import TableCodec, TokenLayout
 from ..tokens.allowed import Allowed
+from ..tokens.numbering import RowNumbers
 from ..trees import FeatureEncoder, LeafModel
-from .prompts import PromptBank, blank, masked
+from .prompts import Deck, PromptBank, blank, masked
 from .sampler import Plan, Sampler
 
 Ids = NDArray[np.int32]
+BLOCK = 4096
+"""Rows of a block; another number here would make other rows of a seed."""
+_ROWS, _PROMPTS, _KEYS = range(3)
+"""What the seed of a call is divided into."""
 CANDIDATES, LEAST_CANDIDATES = 8, 512
 """Prompts that are weighed under conditions: so many a row, and at least so many."""
 
@@ -52,20 +61,35 @@ class RowWriter:
 
     def __post_init__(self) -> None:
         self.samplers = [Sampler(network, self.sampling) for network in self.networks]
-        self.rng = np.random.default_rng(self.seed.spawn(1)[0])
-        self.generators = [np.random.default_rng(seed) for seed in self.seed.spawn(len(self.networks))]
+        self.decks = [Deck(bank, child(self.seed, _PROMPTS, j)) for j, bank in enumerate(self.banks)]
+        self.turn, self.key = (int(x) for x in child(self.seed, _KEYS).generate_state(2))
+        self.start(0)
+
+    def start(self, block: int) -> None:
+        """Go to a block of the rows; what is drawn from here on hangs on its number, not on what was drawn before."""
+        self.first = block * BLOCK
+        seeds = child(self.seed, _ROWS, block).spawn(1 + len(self.networks))
+        self.rng, *self.generators = (np.random.default_rng(seed) for seed in seeds)
+
+    def decode(
+        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
+    ) -> pd.DataFrame:
+        """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
+        places = np.arange(len(ids)) if places is None else places
+        return self.codec.decode(ids, self.rng, RowNumbers(self.first + places, self.key), within)
 
     def any_rows(self, n: int) -> Ids:
-        """Draw n rows after prompts of the bank, half from each network, in random order."""
-        shares = (n // 2, n - n // 2)
-        prompts = [bank.draw(rows, self.rng) for bank, rows in zip(self.banks, shares, strict=True)]
-        parts: list[Ids] = [np.empty(0, np.int32)] * 2
+        """Draw the first n rows of the block after prompts of the bank, in turn from each network."""
+        numbers = self.first + np.arange(n)
+        places = [np.flatnonzero((numbers + self.turn) % 2 == j) for j in range(2)]
+        prompts = [deck.take(numbers[own] // 2) for deck, own in zip(self.decks, places, strict=True)]
+        rows = np.empty((n, self.layout.n_values), dtype=np.int32)
 
         def draw(j: int) -> None:
-            parts[j] = self.samplers[j].draw(prompts[j], self.generators[j], self.advance)
+            rows[places[j]] = self.samplers[j].draw(prompts[j], self.generators[j], self.advance)
 
         self._both(draw)
-        return np.concatenate(parts)[self.rng.permutation(n)]
+        return rows
 
     def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
         """Draw n rows under conditions, by place of the column."""

@@ -185,7 +185,7 @@ def parse(form: Form, options: TableOptions, rows: int | None = None) -> Iterato
             raise SchemaError(f"{form.place.name} cannot be read as csv: {error}") from error
 
 
-def write_csv(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
+def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: bool = True) -> None:
     """Write a CSV file: by default UTF-8, commas (tabs for .tsv and .tab) and decimal points."""
     assert place.path is not None
     tabs = re.search(r"\.(tsv|tab)(\.\w+)?$", place.path.name.lower())
@@ -194,7 +194,7 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
         write_text(temporary, place.name, options.encoding or "utf-8") as stream,
     ):
         df.to_csv(
-            stream, sep=options.sep or ("\t" if tabs else ","), quotechar=options.quote, index=False,
+            stream, sep=options.sep or ("\t" if tabs else ","), quotechar=options.quote, index=False, header=header,
             decimal=options.decimal or ".", na_rep=options.missing[0] if options.missing else "", lineterminator="\n",
         )  # fmt: skip
 

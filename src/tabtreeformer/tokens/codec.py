@@ -18,6 +18,7 @@ from ..schema import MEASURED, Schema
 from .allowed import Allowed, fit_in
 from .column import ColumnCodec
 from .layout import Kind, Slot
+from .numbering import RowNumbers
 
 NO_RULES = RuleSet()
 NOTHING = Slot(Kind.CATEGORY, -1, 1)
@@ -70,19 +71,19 @@ class TableCodec:
         self,
         ids: NDArray[Any],
         rng: np.random.Generator,
-        first_row: int = 0,
+        rows: RowNumbers | None = None,
         within: Mapping[int, Allowed] | None = None,
     ) -> pd.DataFrame:
         """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
 
-        Where a table is written in parts, `first_row` rows have been written before: keys go on from there. Values of
-        the columns `within` limits, by their place, stay inside them.
+        Where a table is written in parts, `rows` says which of its rows these are: no key comes twice. Values of the
+        columns that `within` limits, by their place, stay inside them.
         """
         values, gaps, start = {}, {}, 0
         for place, codec in enumerate(self.columns):
             name, width = codec.column.name, codec.width
             own = ids[:, start : start + width]
-            values[name], gaps[name] = codec.decode(own, rng, first_row)
+            values[name], gaps[name] = codec.decode(own, rng, rows)
             if within and place in within:
                 values[name] = fit_in(codec, within[place], own, values[name], gaps[name], rng)
             start += width

@@ -39,6 +39,7 @@ from ..schema import (
 )
 from .atoms import AtomCodec
 from .layout import Kind, Slot
+from .numbering import RowNumbers
 from .numeric import Ids, NumericCodec
 from .times import TickCodec, TimeCodec
 from .written import KeyCodec, TextCodec
@@ -196,7 +197,7 @@ class ColumnCodec:
         return ids
 
     def decode(
-        self, ids: NDArray[Any], rng: np.random.Generator, first_row: int = 0
+        self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Any ids within the slots → plain values (N,) and where they are missing (N,)."""
         gaps = np.zeros(len(ids), dtype=bool)
@@ -209,7 +210,7 @@ class ColumnCodec:
             ids = np.where(gaps[:, None], 0, ids)
         ids = ids[:, : len(self._inner_slots)]
         if isinstance(self.inner, KeyCodec | TextCodec):
-            return self.inner.decode(ids, rng, first_row), gaps
+            return self.inner.decode(ids, rng, rows), gaps
         return self.inner.decode(ids, rng), gaps
 
     @property

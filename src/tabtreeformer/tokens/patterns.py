@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from .numbering import RowNumbers
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 ROOM = 10**9
 """Texts drawn at random need this many times more possible texts than there are rows, or they get longer."""
 MOST_CHOICES = 20
+MOST_CARRIED = 2**60
+"""Row numbers are told apart by letters with at most so many combinations; further letters are drawn."""
 
 
 @dataclass(frozen=True)
@@ -75,39 +80,62 @@ class Pattern:
         last = max(int(text) for text in columns[counter])
         return cls(runs, counter, last, max(widths) if padded else None, True)
 
-    def write(self, n: int, rng: np.random.Generator, first: int = 0) -> list[str]:
-        """Write n different texts; `first` have been written before."""
-        columns = [self._column(place, run, n, rng, first) for place, run in enumerate(self.runs)]
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """Write a text a row, all different, whatever other rows of the table are written elsewhere."""
+        n = len(rows)
+        letters = [self._letters(run, n, rng) for run in self.runs]
+        lengths = [self._lengths(run, n, rng) for run in self.runs]
+        again = np.zeros(n, dtype=np.int64)
+        if self.counter is None:
+            again = self._tell_apart(letters, lengths, rows)
+        columns = []
+        for place, run in enumerate(self.runs):
+            if place == self.counter:
+                columns.append([str(self.last + 1 + int(i)).zfill(self.width or 0) for i in rows.numbers])
+            elif run.choices:
+                columns.append([run.choices[i] for i in rng.choice(len(run.choices), n, p=np.array(run.shares))])
+            else:
+                pairs = zip(np.array(list(run.alphabet))[letters[place]], lengths[place], strict=True)
+                columns.append(["".join(row[:length]) for row, length in pairs])
         texts = ["".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * n
-        return texts if self.counter is not None else self._apart(texts, rng)
+        return [text + _numeral(int(k), self._tail) if k else text for text, k in zip(texts, again, strict=True)]
 
-    def _column(self, place: int, run: Run, n: int, rng: np.random.Generator, first: int) -> list[str]:
-        if place == self.counter:
-            numbers = range(self.last + 1 + first, self.last + 1 + first + n)
-            return [str(number).zfill(self.width or 0) for number in numbers]
-        if run.choices:
-            return [run.choices[i] for i in rng.choice(len(run.choices), n, p=np.array(run.shares))]
+    def _tell_apart(
+        self, letters: list[NDArray[np.int64]], lengths: list[NDArray[np.int64]], rows: RowNumbers
+    ) -> NDArray[np.int64]:
+        """Put the numbers of the rows, scattered, into the letters that every text has; how often all were used up."""
+        size, carriers = 1, []
+        for place, run in enumerate(self.runs):
+            least = run.lengths[0] if self.spare else run.lengths[1] + 1
+            for k in range(least if run.alphabet else 0):
+                if size * len(run.alphabet) <= MOST_CARRIED:
+                    size *= len(run.alphabet)
+                    carriers.append((place, k))
+        code = rows.scattered(size)
+        for place, k in carriers:
+            code, letters[place][:, k] = np.divmod(code, len(self.runs[place].alphabet))
+        again = rows.numbers // size
+        # Those that come again are longer than all others.
+        lengths[:] = [np.where(again > 0, all_.shape[1], own) for all_, own in zip(letters, lengths, strict=True)]
+        return again
+
+    def _letters(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Places in the alphabet, as many as the longest text needs (n, most)."""
+        return rng.integers(max(len(run.alphabet), 1), size=(n, run.lengths[1] + (not self.spare)))
+
+    def _lengths(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         low, high = run.lengths
-        longer = 0 if self.spare else 1
-        lengths = rng.integers(low, high + 1, n) if self.spare else np.full(n, high + longer)
-        letters = np.array(list(run.alphabet))[rng.integers(len(run.alphabet), size=(n, high + longer))]
-        return ["".join(row[:length]) for row, length in zip(letters, lengths, strict=True)]
+        return rng.integers(low, high + 1, n) if self.spare else np.full(n, high + 1)
 
-    def _apart(self, texts: list[str], rng: np.random.Generator) -> list[str]:
-        """Make equal texts differ: each further one gets more characters of the last stretch that has any."""
-        seen: set[str] = set()
-        alphabet = next((run.alphabet for run in reversed(self.runs) if run.alphabet), string.digits)
-        for place, text in enumerate(texts):
-            while text in seen:
-                text += alphabet[int(rng.integers(len(alphabet)))]
-            seen.add(text)
-            texts[place] = text
-        return texts
+    @property
+    def _tail(self) -> str:
+        """What a text that comes again is made longer with."""
+        return next((run.alphabet for run in reversed(self.runs) if run.alphabet), string.digits)
 
     @property
     def example(self) -> str:
         """One text of the pattern."""
-        return self.write(1, np.random.default_rng(0))[0]
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -119,6 +147,15 @@ class Pattern:
         """Inverse of `to_json`."""
         runs = tuple(Run(tuple(c), tuple(s), a, (low, high)) for c, s, a, (low, high) in data["runs"])
         return cls(**{**data, "runs": runs})
+
+
+def _numeral(number: int, alphabet: str) -> str:
+    """A number from 1 in the letters of an alphabet; no two are the same."""
+    text = ""
+    while number:
+        number, place = divmod(number - 1, len(alphabet))
+        text = alphabet[place] + text
+    return text
 
 
 def _sort(stretch: str) -> str:

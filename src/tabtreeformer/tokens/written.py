@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..config import TokenConfig
 from ..schema import Column, Labels
 from .layout import Kind, Slot
+from .numbering import RowNumbers
 from .numeric import Ids
 from .patterns import Pattern
 
@@ -42,17 +43,17 @@ class NumberKeys:
         limits = np.iinfo(name)
         return cls(int(values.min()), int(values.max()), int(limits.min), int(limits.max))
 
-    def write(self, n: int, rng: np.random.Generator, first: int = 0) -> NDArray[Any]:
-        """Write n numbers, none of them seen; `first` have been written before."""
-        if self.high + first + n <= self.most:
-            numbers = range(self.high + first + 1, self.high + first + n + 1)
-        elif self.low - first - n >= self.least:
-            numbers = range(self.low - first - 1, self.low - first - n - 1, -1)
-        else:
-            # The dtype has no room left: every number it holds, in turn.
-            size = self.most - self.least + 1
-            return np.array([self.least + (first + i) % size for i in range(n)], dtype=self._dtype)
-        return np.array(numbers, dtype=self._dtype)
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any]:
+        """Write a number a row, none of them seen."""
+        return np.array([self._number(int(i)) for i in rows.numbers], dtype=self._dtype)
+
+    def _number(self, row: int) -> int:
+        if self.high + 1 + row <= self.most:
+            return self.high + 1 + row
+        if self.low - 1 - row >= self.least:
+            return self.low - 1 - row
+        # The dtype has no room left: every number it holds, in turn.
+        return self.least + row % (self.most - self.least + 1)
 
     @property
     def _dtype(self) -> type[np.uint64] | type[np.int64]:
@@ -60,7 +61,7 @@ class NumberKeys:
 
     @property
     def example(self) -> str:
-        return str(self.write(1, np.random.default_rng(0))[0])
+        return str(self._number(0))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -73,9 +74,9 @@ class Placeholder:
 
     text: str
 
-    def write(self, n: int, rng: np.random.Generator, first: int = 0) -> list[str]:
-        """Write n of them."""
-        return [self.text.replace("{n}", str(first + i + 1)) for i in range(n)]
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """Write one a row."""
+        return [self.text.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
 
     @property
     def example(self) -> str:
@@ -123,9 +124,10 @@ class KeyCodec:
         """Values (N,) → ids (N, 0)."""
         return np.empty((len(values), 0), dtype=np.int64)
 
-    def decode(self, ids: NDArray[Any], rng: np.random.Generator, first_row: int = 0) -> NDArray[Any]:
-        """Write a key a row; `first_row` rows have been written before."""
-        return np.asarray(self.writer.write(len(ids), rng, first_row), dtype=None if self._whole else object)
+    def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
+        """Write a key a row."""
+        rows = rows or RowNumbers.first(len(ids))
+        return np.asarray(self.writer.write(rows, rng), dtype=None if self._whole else object)
 
     @property
     def _whole(self) -> bool:
@@ -181,7 +183,7 @@ class TextCodec:
             return self.labels.encode(values)[:, None]
         return np.where(codes < 0, len(self.labels.values), codes)[:, None]
 
-    def decode(self, ids: NDArray[Any], rng: np.random.Generator, first_row: int = 0) -> NDArray[Any]:
+    def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
         """Ids → texts (N,)."""
         n_kept = len(self.labels.values)
         codes = ids[:, 0] if self.slots(0) else np.zeros(len(ids), dtype=np.int64)
@@ -189,7 +191,7 @@ class TextCodec:
         kept = codes < n_kept
         texts[kept] = self.labels.decode(codes[kept])
         if self.writer is not None:
-            new = np.array(self.writer.write(len(ids), rng, first_row), dtype=object)
+            new = np.array(self.writer.write(rows or RowNumbers.first(len(ids)), rng), dtype=object)
             texts[~kept] = new[~kept]
         return texts
 

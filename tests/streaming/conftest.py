@@ -1,0 +1,41 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabtreeformer import TabTreeFormer
+
+ROWS = 9_000
+"""Three blocks, the last not full."""
+
+
+@pytest.fixture(scope="session")
+def streamed():
+    """A model of a table with keys of three forms, gaps, a date and classes, fitted in a moment."""
+    rng = np.random.default_rng(0)
+    n = 80
+    table = pd.DataFrame(
+        {
+            "id": np.arange(1, n + 1),
+            "code": [f"{i * 7919 % 2**32:08x}" for i in range(1, n + 1)],
+            "customer": [f"C-{i:03d}" for i in range(n)],
+            "age": rng.integers(18, 80, n),
+            "income": rng.normal(3000, 500, n).round(2),
+            "since": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "town": rng.choice(["Köln", "Ulm", "Bern"], n),
+            "note": np.where(rng.random(n) < 0.5, None, "called back"),
+        }
+    )
+    return TabTreeFormer(
+        "auto",
+        "town",
+        tree={"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+        model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
+        train={"steps": 4, "batch_size": 16, "validate_every": 2, "shared_passes": 1},
+        random_state=0,
+        verbose=False,
+    ).fit(table)
+
+
+@pytest.fixture(scope="session")
+def whole(streamed):
+    return streamed.sample(ROWS, random_state=5)
