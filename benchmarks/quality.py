@@ -21,7 +21,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 HERE = Path(__file__).parent
@@ -53,12 +52,6 @@ ABLATIONS = {
 }
 """What is taken away from, or put back into, the preset."""
 
-OPENML = {
-    "adult": 179, "bank-marketing": 1461, "boston": 531, "breast-w": 15, "credit-g": 31, "diabetes": 37, "iris": 61,
-    "qsar-biodeg": 1494, "wdbc": 1510,
-}  # fmt: skip
-"""Numbers of the paper's tables on openml.org."""
-
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -78,22 +71,11 @@ def arguments() -> argparse.Namespace:
 
 def load(data: Path | None, name: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
     """A table without its incomplete rows, split 4:1 by the seed, and its target; from openml.org without a folder."""
-    if data is None:
-        from sklearn.datasets import fetch_openml
+    sys.path.insert(0, str(HERE.parent))  # where `benchmarks` is, also for who runs this file by its path
+    from benchmarks.tables import load as load_table
 
-        bunch = fetch_openml(data_id=OPENML[name], as_frame=True, parser="auto")
-        df, target = bunch.frame.dropna(), bunch.target_names[0]
-    else:
-        facts = next(d for d in json.loads((data / "datasets.json").read_text()) if d["name"] == name)
-        df = pd.read_csv(data / facts["file"], dtype=dict.fromkeys(facts["categorical"], str)).dropna()
-        target = facts["target"]
-    order = np.random.default_rng(seed).permutation(len(df))
-    n_test = len(df) // 5
-    return (
-        df.iloc[order[n_test:]].reset_index(drop=True),
-        df.iloc[order[:n_test]].reset_index(drop=True),
-        target,
-    )
+    table = load_table(name, data)
+    return *table.split(seed), table.target
 
 
 def run_one(options: argparse.Namespace) -> None:

@@ -8,9 +8,12 @@ from tabtreeformer.compare import BUILT_IN, GeneratorSpec, choose
 
 HERE = Path(__file__).parent
 
-WRITTEN = (
-    GeneratorSpec(name="tabmt", family="written here", file=HERE / "tabmt.py", paper="tabmt"),
-    GeneratorSpec(name="tabsyn", family="written here", file=HERE / "tabsyn.py", paper="tabsyn"),
+PAPER = {"tabmt": "tabmt", "tabsyn": "tabsyn", "ctabgan_plus": "ctab_plus", "ttvae": "ttvae", "tabula": "tabula"}
+WRITTEN = tuple(
+    GeneratorSpec(
+        name=name, family="written here", file=HERE / f"{name}.py", paper=paper, note="smaller than its paper's"
+    )
+    for name, paper in PAPER.items()
 )
 GENERATORS = (*BUILT_IN, *WRITTEN)
 

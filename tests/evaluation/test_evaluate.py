@@ -131,6 +131,27 @@ def test_a_metric_scores_the_same_alone_and_among_others(identity, train, test):
         assert alone.scores[name] == identity.scores[name]
 
 
+def test_without_references_the_numbers_stay_and_stand_alone(perfect, train, test, fresh):
+    names = ["utility", "shape", "dcr"]
+    bare = evaluate(train, test, fresh, target="owner", metrics=names, references=False)
+    assert values(bare) == {name: values(perfect)[name] for name in names}
+    assert all(score.ceiling is None and score.floor is None for score in bare.scores.values())
+
+
+def test_what_is_remembered_of_real_rows_changes_no_number_and_is_not_computed_again(
+    train, test, fresh, shuffled, monkeypatch
+):
+    remembered: dict = {}
+    rest = {"target": "owner", "metrics": ["utility"], "references": False}
+    evaluate(train, test, fresh, **rest, remembered=remembered)
+    calls = []
+    fit = utility.fit_and_predict
+    monkeypatch.setattr(utility, "fit_and_predict", lambda *a: calls.append(a) or fit(*a))
+    again = evaluate(train, test, shuffled(train), **rest, remembered=remembered)
+    assert len(calls) == len(evaluators.EVALUATORS)
+    assert values(again) == values(evaluate(train, test, shuffled(train), **rest))
+
+
 def test_another_random_state_draws_another_floor(train, test, fresh):
     one, same, other = (
         evaluate(train, test, fresh, metrics=["trend"], random_state=seed).scores["trend"] for seed in (1, 1, 2)

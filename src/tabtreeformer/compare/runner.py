@@ -56,15 +56,24 @@ def compare(
     """
     for seed in seeds:
         for table in sorted(tables, key=lambda t: t.frame.size):
+            remembered: dict[Any, Any] = {}
             for generator in generators:
                 if results.done(table.name, generator.name, seed, limits.budget_seconds, exact=limits.told):
                     continue
-                run = run_one(table, generator, seed, limits, samples=samples)
+                run = run_one(table, generator, seed, limits, samples=samples, remembered=remembered)
                 results.add(run)
                 yield run
 
 
-def run_one(table: Table, generator: GeneratorSpec, seed: int, limits: Limits, *, samples: Path | None = None) -> Run:
+def run_one(
+    table: Table,
+    generator: GeneratorSpec,
+    seed: int,
+    limits: Limits,
+    *,
+    samples: Path | None = None,
+    remembered: dict[Any, Any] | None = None,
+) -> Run:
     """Fit, sample and judge once. Whatever goes wrong with a generator is part of the result."""
     train, test = table.split(seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +86,7 @@ def run_one(table: Table, generator: GeneratorSpec, seed: int, limits: Limits, *
             place.mkdir(parents=True, exist_ok=True)
             rows.to_csv(place / f"{_file_name(generator.name)}-{seed}.csv", index=False)
         try:
-            values |= judge(train, test, rows, table.target, seed)
+            values |= judge(train, test, rows, table.target, seed, remembered)
         except Exception as error:  # rows that cannot be judged are a failure of their generator, not of the comparison
             status, message = FAILED, f"cannot be judged: {type(error).__name__}: {error}"[:400]
     return Run(table.name, generator.name, seed, limits.budget_seconds, status, message, values)
@@ -119,10 +128,25 @@ def work(
     return worker.read_rows(str(folder / "rows.csv"), plan), record
 
 
-def judge(train: pd.DataFrame, test: pd.DataFrame, rows: pd.DataFrame, target: str, seed: int) -> Mapping[str, float]:
+def judge(
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    rows: pd.DataFrame,
+    target: str,
+    seed: int,
+    remembered: dict[Any, Any] | None = None,
+) -> Mapping[str, float]:
     """The same numbers for every generator."""
     evaluation = evaluate(
-        train, test, rows, target=target, metrics=METRICS, utility="quick", references=False, random_state=seed
+        train,
+        test,
+        rows,
+        target=target,
+        metrics=METRICS,
+        utility="quick",
+        references=False,
+        remembered=remembered,
+        random_state=seed,
     )
     values = {name: score.value for name, score in evaluation.scores.items()}
     if "utility" in evaluation.scores:

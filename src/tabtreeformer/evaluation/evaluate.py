@@ -29,7 +29,7 @@ from .references import Tables, held_out_halves, held_out_rows, independent_colu
 from .risk import CONFIDENCE
 from .score import Goal, Measurement, Score, plain
 from .singling_out import singling_out
-from .utility import utility, why_not
+from .utility import TRAINING, utility, why_not
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +107,7 @@ def evaluate(
     max_queries: int = MAX_QUERIES,
     max_attacks: int = MAX_ATTACKS,
     references: bool | Literal["ceiling"] = True,
+    remembered: dict[Any, Any] | None = None,
     confidence: float = CONFIDENCE,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -118,6 +119,8 @@ def evaluate(
     synthetic table may have any number of rows and come from any tool. `sensitive` names the columns that attribute
     inference is tried on, by default all. `references=False` leaves ceilings and floors out, in a third of the time;
     "ceiling" leaves out the floors alone. Intervals have the `confidence`.
+    `remembered` is an empty dict at first; passed again for other tables made from the same rows, with the same target,
+    settings and seed, it saves computing anew what depends on the real rows alone.
     """
     names = _checked(metrics, utility, max_queries, max_attacks, random_state)
     if not 0 < confidence < 1:
@@ -139,6 +142,7 @@ def evaluate(
         confidence=confidence,
         seed=random_state,
         progress=progress,
+        memory=dict(remembered or {}),
     )
     obstacles = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
     for name, reason in obstacles.items():
@@ -152,6 +156,8 @@ def evaluate(
             start = time.perf_counter()
             scores[name] = _score(name, tables, floor, context, bare=not references)
             seconds[name] = time.perf_counter() - start
+    if remembered is not None and TRAINING in context.memory:
+        remembered[TRAINING] = context.memory[TRAINING]
     settings = {
         "utility": utility,
         "sensitive": secrets or "all",

@@ -21,6 +21,8 @@ from .references import Tables
 from .score import Measurement
 from .search import TRIALS, tune
 
+TRAINING = ("utility", "training rows")
+"""Where a context remembers what evaluators learned from the real rows, which is the same for all synthetic tables."""
 QUICK_ROWS = 50_000
 """Rows that `quick` learns from at most; beyond them scores change little and forests take long."""
 
@@ -99,7 +101,8 @@ def _note(tables: Tables, context: Context) -> str | None:
 
 def _scores(tables: Tables, learned_from: Table, label: str, context: Context) -> dict[str, float]:
     """Return what each evaluator scores on the held-out rows once it has learned from a table."""
-    return context.once(("utility", learned_from), lambda: _score_all(tables.holdout, learned_from, label, context))
+    key = TRAINING if learned_from is tables.train else ("utility", learned_from)
+    return context.once(key, lambda: _score_all(tables.holdout, learned_from, label, context))
 
 
 def _score_all(test: Table, table: Table, label: str, context: Context) -> dict[str, float]:

@@ -21,8 +21,8 @@ EPOCHS = 100
 class Generator:
     """Not pretrained."""
 
-    def __init__(self, *, seed: int, budget_seconds: float | None = None) -> None:
-        self.seed = seed
+    def __init__(self, *, seed: int, budget_seconds: float | None = None, epochs: int = EPOCHS) -> None:
+        self.seed, self.epochs = seed, epochs
         import_module("transformers").set_seed(seed)
 
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
@@ -30,7 +30,7 @@ class Generator:
         folder = tempfile.mkdtemp()
         _untrained(Path(folder))
         self.model = import_module("be_great").GReaT(
-            llm=folder, epochs=EPOCHS, batch_size=32, experiment_dir=tempfile.mkdtemp(), report_to=[], use_cpu=True
+            llm=folder, epochs=self.epochs, batch_size=32, experiment_dir=tempfile.mkdtemp(), report_to=[], use_cpu=True
         )
         self.model.fit(df)
 
