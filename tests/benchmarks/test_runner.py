@@ -1,7 +1,12 @@
 """Generators in processes of their own, and what becomes of them."""
 
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -90,6 +95,34 @@ def test_a_comparison_that_was_killed_goes_on_where_it_stood(table, generator, q
     again = list(compare([table], [generator(GOOD, "good")], [0, 1], results, LIMITS))
     assert [r.seed for r in again] == [1]
     assert (results.read().query("metric == 'run'")["value"] == 1).tolist() == [True, True]
+
+
+def test_a_worker_does_not_outlive_a_comparison_that_was_killed(table, generator, tmp_path):
+    sleepy = GOOD.replace("self.df, self.schema = df, schema", "import time; time.sleep(600)")
+    job = {"generator": str(generator(sleepy).file), "options": {}, "n_rows": 5, "seed": 0, "cpu_seconds": None}
+    job |= {"budget_seconds": None} | {k: str(tmp_path / k) for k in ("train", "schema", "rows", "record")}
+    table.frame.to_csv(job["train"], index=False)
+    (tmp_path / "schema").write_text(json.dumps(table.plan()))
+    starter = tmp_path / "starter.py"
+    starter.write_text(
+        "import json, os, subprocess, sys\n"
+        f"job = {job!r} | {{'parent': os.getpid()}}\n"
+        f"open({str(tmp_path / 'job')!r}, 'w').write(json.dumps(job))\n"
+        f"command = [sys.executable, {runner.worker.__file__!r}, {str(tmp_path / 'job')!r}]\n"
+        "print(subprocess.Popen(command, stdout=subprocess.DEVNULL).pid, flush=True)\n"
+        "input()\n"
+    )
+    parent = subprocess.Popen([sys.executable, starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    for _ in range(600):
+        state = Path(f"/proc/{worker}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker went on")
 
 
 def test_a_timeout_is_tried_again_only_with_more_time(table, generator, quick_judge, tmp_path):

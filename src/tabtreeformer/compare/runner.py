@@ -107,6 +107,7 @@ def work(
         "rows": str(folder / "rows.csv"),
         "record": str(folder / "record.json"),
         "n_rows": len(train),
+        "parent": os.getpid(),
         "seed": seed,
         "cpu_seconds": None if limits.told else limits.budget_seconds,
         "budget_seconds": limits.budget_seconds if limits.told else None,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import resource
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 def main(path: str) -> None:
     """Fit, sample, write both the rows and the record."""
     job = json.loads(Path(path).read_text(encoding="utf-8"))
+    threading.Thread(target=_end_with, args=(job["parent"],), daemon=True).start()
     record: dict[str, Any] = {"status": "failed", "message": ""}
     try:
         _run(job, record)
@@ -101,6 +104,13 @@ def _limit(cpu_seconds: float | None) -> None:
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (max(1, round(used + cpu_seconds)), hard))
+
+
+def _end_with(parent: int) -> None:
+    """Do not outlive the process that waits for the rows, however it ended."""
+    while os.getppid() == parent:
+        time.sleep(2)
+    os._exit(1)
 
 
 def _clocks() -> tuple[float, float]:
