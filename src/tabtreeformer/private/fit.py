@@ -31,6 +31,7 @@ from ..training.trainer import History
 from .budget import DP, make_plan
 from .columns import check, histograms_of, learn_column
 from .histograms import Histograms
+from .matching import match_counts
 from .noise import Noise
 from .training import train_private
 
@@ -86,6 +87,7 @@ def fit_private(
         model, steps = train_private(
             layout, tokens, counts, config, plan, noise, train_seed, request.device, progress, left
         )
+        match_counts(model, counts, config.sampling, rng)
     spent = {name: _short(fact) for name, fact in plan.spent(steps).items()} | {"noise_from": noise.origin}
     progress.note(f"spent: epsilon {spent['epsilon']}, delta {spent['delta']} ({spent['accountant']})")
     history = History("private network", steps=steps, batch_size=config.train.batch_size)
