@@ -34,6 +34,6 @@ def match_counts(model: SlotModel, counts: Sequence[Floats], config: SampleConfi
             seen = np.bincount(drawn[:, slot], minlength=len(share))
             moves.append(np.log((ROWS * share / share.sum() + SPARE) / (seen + SPARE)))
         with torch.no_grad():
-            model.bias += torch.from_numpy(np.concatenate(moves)).to(model.bias)
+            model.bias.add_(torch.from_numpy(np.concatenate(moves)).to(model.bias))
     model.train()  # what was folded for drawing no longer holds
     model.eval()
