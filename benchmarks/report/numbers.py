@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tabtreeformer.evaluation import relative_error
-
 EVALUATORS = ("LN", "RF", "XGB")
 LEAK = 0.05
 """A p-value below this is a violation of the distance test."""
@@ -56,22 +54,17 @@ def utility(frame: pd.DataFrame) -> pd.DataFrame:
 def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean and spread (of a sample) of the signed relative error over tables and evaluators, as the paper summarises.
 
-    A cell is a table and an evaluator; its scores are averaged over seeds first. Generators × (RE, std) by evaluator.
+    A cell is a table and an evaluator, averaged over seeds first. One row a generator.
     """
-    cells = utility(frame)
+    cells = pd.concat({name: means(frame, f"utility_{name}") for name in EVALUATORS}, names=["evaluator"])
     rows = {}
-    for generator in cells.columns.drop("real"):
-        known = cells[[generator, "real"]].dropna()
-        errors = pd.Series(
-            [relative_error(r, s) for r, s in zip(known["real"], known[generator], strict=True)],
-            index=known.index, dtype=float,
-        )  # fmt: skip
+    for generator in cells.columns:
+        errors = cells[generator].dropna()
         row = {"RE": errors.mean(), "std": errors.std(ddof=1)}
         for name in EVALUATORS:
             own = errors[errors.index.get_level_values("evaluator") == name]
             row |= {f"RE {name}": own.mean(), f"std {name}": own.std(ddof=1)}
-        row |= {"average": known[generator].mean(), "tables": known.index.get_level_values("table").nunique()}
-        rows[generator] = row
+        rows[generator] = row | {"tables": errors.index.get_level_values("table").nunique()}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -81,8 +81,11 @@ def _extent(runs: pd.DataFrame) -> str:
     count = ends["status"].value_counts()
     ways = {"ok": "ended well", "failed": "failed", "timeout": "took too long"}
     words = ", ".join(f"{count[status]} {words}" for status, words in ways.items() if status in count)
-    budgets = ", ".join(f"{b:g} s" for b in sorted(ends["budget_seconds"].unique()))
+    budgets = ", ".join(f"{b:g} s" for b in sorted(ends["budget_seconds"].dropna().unique()))
     absent = numbers.missing(runs, [*SMALL, *LARGE], [g.name for g in GENERATORS], 3)
+    borrowed = (ends["message"] == "benchmarks/quality.py").sum()
+    if borrowed:
+        words += f" ({borrowed} of auto made by `benchmarks/quality.py`: same splits and judge, no processor times)"
     lines = [
         f"{len(ends)} runs: {words}. Processor time allowed for a run: {budgets}. Means over fewer tables or seeds "
         "than others have are not to be compared with them; the table of differences below is.",

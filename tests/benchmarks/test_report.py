@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.report import beside, build_tables, forms, numbers, printed, write
+from benchmarks.report import beside, build_tables, completed, forms, numbers, printed, write
 
 from tabtreeformer.compare import Results, Run
 
@@ -28,6 +28,7 @@ def results(tmp_path):
                 if status == "ok":
                     values = {f"real_{e}": 0.9 for e in numbers.EVALUATORS}
                     values |= {f"score_{e}": 0.9 * (1 - loss) for e in numbers.EVALUATORS}
+                    values |= {f"utility_{e}": loss for e in numbers.EVALUATORS}
                     values |= {"utility": loss, "shape": 0.9 - loss + seed / 100, "trend": 0.95 - loss, "dcr": loss}
                     values |= {"fit_cpu_seconds": 10 * rng.random(), "sample_cpu_seconds": 0.1, "peak_mib": 300.0}
                 store.add(Run(table, name, seed, 600.0, status, "" if status == "ok" else "no, | thanks", values))
@@ -43,6 +44,18 @@ def test_tables_are_reproduced_from_the_stored_file(results):
     assert tables["shape"][1].loc["iris", "auto"] == "0.885 ± 0.005"
     assert tables["privacy"][1].loc["auto", "tables < 0.05"] == 2
     assert tables["unfinished"][1]["status"].tolist() == ["failed", "timeout"]
+
+
+def test_runs_of_auto_made_elsewhere_fill_only_gaps(results, tmp_path):
+    path = tmp_path / "auto.csv"
+    row = {"label": "", "preset": "auto", "utility": 0.5, "shape": 0.1, "utility_LN": 0.5}
+    other = {**row, "label": "an ablation", "table": "wdbc", "seed": 0}
+    pd.DataFrame([{**row, "table": t, "seed": 0} for t in ("iris", "boston")] + [other]).to_csv(path, index=False)
+    frame = completed(results.read(), path)
+    shape = frame[(frame["metric"] == "shape") & (frame["generator"] == "auto")]
+    assert set(shape["table"]) == {"iris", "diabetes", "boston"}
+    assert shape.set_index(["table", "seed"])["value"][("iris", 0)] == pytest.approx(0.88)
+    assert numbers.relative_errors(frame).loc["auto", "tables"] == 3
 
 
 def test_rivals_are_compared_on_the_runs_that_both_finished(results):
