@@ -158,10 +158,7 @@ def _fit(
     )
     with threads_for(config.model.width):
         privacy = judge_model(fitted, evidence, request.privacy, request.sensitive, gate_seed(seed), progress)
-    fitted.record["privacy"] = {
-        **fitted.record.get("privacy", {}),
-        **privacy,
-    }  # what was protected stands there already
+    fitted.record["privacy"] = privacy
     fitted.record["fit_seconds"] = round(folder.seconds, 3)
     return fitted
 

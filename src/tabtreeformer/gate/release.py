@@ -31,7 +31,7 @@ def warn_if_failed(record: Mapping[str, Any]) -> None:
     """Warn who takes rows from a model that failed."""
     if failed(record):
         warnings.warn(
-            f"this model failed its privacy verdict ({_reasons(record)}); do not pass its rows on", PrivacyWarning, 3
+            f"this model failed its privacy verdict ({_reasons(record)}); do not pass its rows on", PrivacyWarning, 4
         )
 
 
