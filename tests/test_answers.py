@@ -13,7 +13,10 @@ from tabtreeformer import ConditionError, ConfigError, SchemaError, TabTreeForme
 
 TINY = {
     "tree": {"tune": False, "params": {"n_estimators": 3, "num_leaves": 5}},
-    "tokens": {"quantiles": 20},
+    "tokens": {
+        "quantiles": 20,
+        "rare_floor": 0,
+    },  # any value that a row has can be given; the floor has tests of its own
     "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
     "train": {"steps": 4, "batch_size": 32, "validate_every": 2},
 }

@@ -15,6 +15,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from tabtreeformer import Schema, TabTreeFormer
+from tabtreeformer.tokens.times import UNITS
 
 TINY = {
     "tree": {"tune": False, "params": {"n_estimators": 2, "num_leaves": 4}},
@@ -130,26 +131,33 @@ def tables(draw):
     suppress_health_check=list(hypothesis.HealthCheck),
     print_blob=True,
 )
-@hypothesis.given(tables(), st.sampled_from(["auto", "S"]), st.booleans())
-def test_whatever_goes_in_valid_rows_come_out(table, preset, named):
+@hypothesis.given(tables(), st.sampled_from([("auto", 0), ("auto", 5), ("S", 0)]), st.booleans())
+def test_whatever_goes_in_valid_rows_come_out(table, preset_and_floor, named):
     target = table.columns[0] if named else None
-    model = TabTreeFormer(preset, target, **TINY, random_state=0, verbose=False).fit(table)
+    preset, floor = preset_and_floor
+    settings = TINY | {"tokens": TINY["tokens"] | {"rare_floor": floor}}
+    model = TabTreeFormer(preset, target, **settings, random_state=0, verbose=False).fit(table)
     rows = model.sample(57, random_state=1)
     assert len(rows) == 57
     assert list(rows.columns) == list(table.columns)
     kept = " ".join(model.summary()["constraints"])
     for column in model.fitted_.schema.columns:
-        check(column, table[column.name], rows[column.name], moved=str(column.name) in kept)
+        check(column, table[column.name], rows[column.name], moved=str(column.name) in kept, floor=floor)
 
 
-def check(column, old, new, *, moved):
+def check(column, old, new, *, moved, floor):
     """A column of new rows holds what the old one may hold."""
-    assert new.dtype == old.dtype, (column.name, old.dtype, new.dtype)
+    if floor and column.categories is not None:
+        assert isinstance(new.dtype, pd.CategoricalDtype), column.name  # without the rare ones
+    else:
+        assert new.dtype == old.dtype, (column.name, old.dtype, new.dtype)
     if not old.isna().any():
         assert not new.isna().any(), column.name
     there = new.dropna()
     if column.kind in ("categorical", "boolean", "constant"):
-        assert set(there) <= set(old.dropna()), column.name
+        counts = old.value_counts()
+        frequent = set(counts.index[counts >= floor])
+        assert set(there) <= (frequent if floor else set(old.dropna())) or not frequent, column.name
     elif column.kind == "identifier":
         assert there.is_unique, column.name
         assert not set(there) & set(old.dropna()), column.name
@@ -158,8 +166,10 @@ def check(column, old, new, *, moved):
         assert not set(there) & set(counts.index[counts < 5]), column.name
     elif len(there) and not moved:
         values, known = column.read(there), column.read(old.dropna())
-        assert known.min() <= values.min(), column.name
-        assert values.max() <= known.max(), column.name
+        # With a floor dates fill the first and the last week.
+        week = 7 * 86_400 * UNITS[column.unit] if floor and column.kind == "datetime" else 0
+        assert known.min() - week <= values.min(), column.name
+        assert values.max() <= known.max() + week, column.name
 
 
 def test_the_strategy_reaches_every_kind():

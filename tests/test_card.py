@@ -68,7 +68,17 @@ def test_what_was_not_measured_is_said(path):
     assert "the file holds no quality figures" in text
     assert "No verdict" in text
     assert "no such guarantee is claimed" in text
-    assert "Not protected" in text
+    assert "at least 5 rows each" in text
+
+
+def test_what_the_floor_did_is_counted_by_column(path, table, model, tmp_path):
+    counts = {c["name"]: c.get("clipped", 0) for c in model_card(path)["data"]["columns"]}
+    assert counts["pay"] >= 8  # at least four on either side
+    assert counts["y"] == 0
+    assert f"{counts['pay']} rows clipped" in to_markdown(model_card(path))
+    record = {name: facts for name, facts in model.fitted_.record.items() if name != "protected"}
+    write_archive(tmp_path / "m", dataclasses.replace(model.fitted_, record=record).to_members())
+    assert "Not protected" in to_markdown(model_card(tmp_path / "m"))
 
 
 def test_figures_stand_beside_their_references(model, table, tmp_path):
@@ -81,7 +91,6 @@ def test_figures_stand_beside_their_references(model, table, tmp_path):
         "judged_on": "rows held out",
         "accepted_risk": [{"reason": "a demo", "rows": 5, "time": "2026-01-01T00:00:00+00:00"}],
         "memorisation": {"gap": 0.25},
-        "protected": {"rare_floor": 5, "merged_categories": 2},
         "dp": {"epsilon": 4.0, "delta": 1e-6},
     }
     fitted = dataclasses.replace(model.fitted_, record={**model.fitted_.record, **record})
@@ -94,7 +103,6 @@ def test_figures_stand_beside_their_references(model, table, tmp_path):
         "too near",
         "a demo",
         "gap: 0.250",
-        "rare floor: 5",
         "epsilon 4.0",
         "1 % false positives",
     ):
@@ -119,6 +127,7 @@ def test_a_damaged_record_is_our_error(path, tmp_path):
     good = json.loads(read_archive(path)["record.json"])
     broken = [{}, [], good | {"rows": "many"}, good | {"quality": 7}, good | {"privacy": {"measures": {"dcr": 1}}}]
     broken += [good | {"privacy": {"measures": {"dcr": {"value": "low"}}}}, good | {"versions": None}]
+    broken += [good | {"protected": {"rare_floor": 5, "columns": [{"column": 0, "clipped": "Köln"}]}}]
     for record in broken:
         write_archive(tmp_path / "m", {**read_archive(path), "record.json": json.dumps(record).encode()})
         with pytest.raises(ArchiveError, match="damaged"):

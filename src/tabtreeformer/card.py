@@ -6,7 +6,8 @@ Built from the file alone. Figures come from its record, where fitting or the us
     record["privacy"]   the same, and: verdict ("pass", "fail", "not judged"), reasons [text], mode, judged_on (which
                         rows), not_covered [text], file {leaks, reasons}, accepted_risk [{reason, rows, time}] where
                         rows were written in spite of a failure, memorisation {name: number},
-                        protected {name: number or text}, dp {epsilon, delta, …}
+                        dp {epsilon, delta, …}
+    record["protected"] rare_floor, and by column how many values it has merged, clipped and filled
 
 `evaluation.record.to_record` makes both from an evaluation; the verdict is that of the `gate`. No value of the table
 stands in a card.
@@ -44,6 +45,7 @@ NAMES = {
     "inference": "Attribute-inference risk",
 }
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
+COUNTS = {"merged": "rare values merged", "clipped": "rows clipped", "gaps": "rare gaps filled"}
 LIMITS = (
     "The figures hold for the rows and the attacks that they name. An attack that finds nothing does not prove that "
     "there is nothing to find; a stronger attacker, or one who knows more, may succeed.",
@@ -74,6 +76,8 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             {"name": c["name"], "kind": c["kind"], "dtype": c["dtype"], "coded_as": next(iter(entry))}
             for c, entry in zip(schema, codec["columns"], strict=True)
         ]
+        for counts in _merged(record):
+            columns[counts["column"]] |= {name: counts[name] for name in COUNTS if name in counts}
         return {
             "name": name,
             "data": {"rows": record["rows"], "columns": columns, "target": record["target"]},
@@ -89,7 +93,7 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             "versions": record["versions"],
             "quality": _checked(record, "quality"),
             "privacy": _checked(record, "privacy"),
-            "protection": _protection(settings, prompts, _checked(record, "privacy") or {}),
+            "protection": _protection(settings, prompts, record),
             "limits": list(LIMITS),
         }
     except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
@@ -103,7 +107,7 @@ def _checked(record: Mapping[str, Any], part: str) -> dict[str, Any] | None:
         return None
     groups = [
         figures,
-        *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "protected", "dp", "file")),
+        *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "dp", "file")),
     ]
     if not all(isinstance(group, dict) for group in [*groups, *groups[1].values()]):
         raise ValueError(f"record.{part} is not as it should be")
@@ -123,15 +127,22 @@ def _weights(weights: bytes) -> int:
     return sum(math.prod(facts["shape"]) for name, facts in header.items() if name != "__metadata__")
 
 
+def _merged(record: Mapping[str, Any]) -> list[dict[str, int]]:
+    """By column, how many values the floor has merged, clipped or filled."""
+    entries: list[dict[str, int]] = (record.get("protected") or {}).get("columns", [])
+    if not all(type(count) is int and count >= 0 for entry in entries for count in entry.values()):
+        raise ValueError("record.protected does not count")
+    return entries
+
+
 def _protection(
-    settings: Mapping[str, Any], prompts: Mapping[str, Any], privacy: Mapping[str, Any]
+    settings: Mapping[str, Any], prompts: Mapping[str, Any], record: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """What stands between a row and the file, and what does not."""
-    protected = privacy.get("protected") or {}
-    rare = ", ".join(f"{key.replace('_', ' ')}: {fact}" for key, fact in protected.items())
+    train, privacy = settings["train"], _checked(record, "privacy") or {}
     if privacy.get("dp"):
-        return _promise(privacy["dp"]) + ([{"what": "Rare values", "how": rare}] if rare else [])
-    train = settings["train"]
+        return _promise(privacy["dp"])
+    floor = (record.get("protected") or {}).get("rare_floor")
     ids = np.concatenate([bank.ravel() for bank in prompts.values()])
     n_prompts, masked = sum(len(bank) for bank in prompts.values()), float((ids < 0).mean()) if ids.size else 1.0
     leaf, value = (" to ".join(f"{share:.0%}" for share in train[f"{kind}_mask"]) for kind in ("leaf", "value"))
@@ -141,13 +152,22 @@ def _protection(
         else "None: the networks saw whole rows, and may repeat them.",
         "Two networks": f"Each learned from a part of the rows and was stopped by the others "
         f"(at the latest after {train['patience']} validations without a gain).",
-        "Prompts": f"{n_prompts:,} rows of leaf numbers are stored in random order, {masked:.0%} of it masked for good."
+        "Prompts": f"{n_prompts:,} rows of leaf numbers are stored in random order, {masked:.0%} of it masked: "
+        f"leaves of {'rows that the model wrote itself' if floor else 'training rows'}."
         if ids.size
         else "No leaves of rows are stored.",
     }
-    lines["Rare values"] = (
-        rare or "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
-    )
+    if floor is not None:
+        sums = {name: sum(entry.get(name, 0) for entry in _merged(record)) for name in COUNTS}
+        lines["Rare values"] = (
+            f"Categories, ranges, intervals, leaves and prompts come from at least {int(floor)} rows each: "
+            f"{sums['merged']:,} rarer categories and texts were merged, {sums['clipped']:,} numbers clipped, "
+            f"{sums['gaps']:,} rare gaps filled; the table above says in which columns."
+        )
+    else:
+        lines["Rare values"] = (
+            "Not protected: categories, extremes and edges that single rows have stand in the file as they are."
+        )
     lines["Differential privacy"] = "None: no such guarantee is claimed."
     return [{"what": what, "how": how} for what, how in lines.items()]
 
@@ -184,7 +204,10 @@ def to_markdown(card: Mapping[str, Any]) -> str:
         "## The data",
         f"{data['rows']:,} rows, {len(data['columns'])} columns; target: {_plain(data['target'] or 'none')}. "
         "No value of the table stands on this card.",
-        _table(("column", "kind", "dtype"), [(c["name"], c["kind"], c["dtype"]) for c in data["columns"]]),
+        _table(
+            ("column", "kind", "dtype", "protected"),
+            [(c["name"], c["kind"], c["dtype"], _counted(c)) for c in data["columns"]],
+        ),
         "## The model",
         f"Preset {_plain(model['preset'])}: {model['networks']} networks of {model['weights']:,} weights, {trees}.",
         "Versions: " + ", ".join(f"{_plain(k)} {_plain(v)}" for k, v in card["versions"].items()) + ".",
@@ -202,6 +225,11 @@ def to_markdown(card: Mapping[str, Any]) -> str:
         "```json\n" + json.dumps(card["settings"], indent=1, ensure_ascii=False) + "\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _counted(column: Mapping[str, Any]) -> str:
+    """What the floor has done to a column, in numbers."""
+    return ", ".join(f"{column[name]:,} {text}" for name, text in COUNTS.items() if column.get(name))
 
 
 def _verdict(privacy: Mapping[str, Any]) -> str:

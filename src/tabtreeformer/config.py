@@ -72,15 +72,15 @@ class TokenConfig:
     """How scikit-learn's KBinsDiscretizer interpolates quantiles (`quantile_method`)."""
     decode: Literal["midpoint", "draw"] = "midpoint"
     """The middle of the quantile (the paper), or a value drawn inside it on the column's own grid of decimals."""
-    rare_floor: int = 5
-    """Rows that a value of a text column needs to be kept; rarer ones are written anew."""
+    rare_floor: int = 0
+    """Rows that a category, an end of a range and an interval need to be kept; 0 keeps them all (the paper)."""
 
     def __post_init__(self) -> None:
         one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
         _at_least("tokens.bins", self.bins, 1 if self.scheme == "atoms" else 2)
         _at_least("tokens.quantiles", self.quantiles, 2)
         _at_least("tokens.levels", self.levels, 1)
-        _at_least("tokens.rare_floor", self.rare_floor, 1)
+        _at_least("tokens.rare_floor", self.rare_floor, 0)
         one_of("tokens.percentile_method", self.percentile_method, _PERCENTILE_METHODS)
         one_of("tokens.decode", self.decode, ("midpoint", "draw"))
 
@@ -173,6 +173,8 @@ class TrainConfig:
     """Share of the rows that a network is validated on; it is trained on the others (half and half in the paper)."""
     prompts: Literal["trained", "validated"] = "trained"
     """Whose leaves prompt a network when it writes rows: those it was trained on (the paper), or those it never saw."""
+    bank: int | None = None
+    """Most masked prompts that are kept for each network; None: one for each row."""
     validation_rows: int | None = None
     """Validate on at most so many of them, drawn once."""
     side_by_side: bool | None = None
@@ -206,6 +208,8 @@ class TrainConfig:
         for name in ("steps", "batch_size", "validate_every", "patience"):
             _at_least(f"train.{name}", getattr(self, name), 1)
         _at_least("train.shared_passes", self.shared_passes, 0)
+        if self.bank is not None:
+            _at_least("train.bank", self.bank, 1)
         for name in ("learning_rate", "clip", "sigma", "floor"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")

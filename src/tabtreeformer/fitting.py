@@ -19,7 +19,7 @@ from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
 from .gate import Evidence, judge_model, split_off
-from .generation import PromptBank
+from .generation import PromptBank, RowWriter
 from .presets import AUTO, Privacy
 from .progress import Progress
 from .resuming import fit_leaf_model, identity, versions
@@ -27,6 +27,8 @@ from .schema import Schema
 from .tables.chunks import Chunks
 from .threads import threads_for
 from .tokens import TableCodec, TokenLayout
+from .tokens.codec import protected_schema
+from .tokens.protection import protection
 from .training import Trained, draw_masks, train_networks
 from .training.checkpoint import TOKENS, RunFolder, Stage
 
@@ -40,6 +42,8 @@ MOST_PROMPTS = 100_000
 """Rows at most whose leaves prompt a network."""
 GATE_SHARE, GATE_SECONDS = 0.1, 10.0
 """Share of a budget that is kept for the privacy verdict, and the most of it."""
+MOST_FITTING = 200_000
+"""Rows at most that prompts are held against."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,16 +108,20 @@ def _fit(
     holdout = None if request.holdout is None else schema.validate(request.holdout)
     if request.target is not None:
         schema.column(request.target)  # says which columns there are when this is none of them
+    tokens_config = request.configure(table.n_rows, None, frame.shape[1]).tokens
+    schema = protected_schema(schema, frame, tokens_config.rare_floor)
     tree_target = trees.choose_target(schema, frame, request.target, np.random.default_rng(target_seed))
-    encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target)
+    encoder = None if tree_target is None else trees.FeatureEncoder.learn(frame, schema, tree_target, tokens_config)
+    if encoder is not None and not encoder.can_learn:
+        tree_target = encoder = None
     n_classes = None if encoder is None else encoder.n_classes
     config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
     relations = request.relations(schema)
     folder.begin(identity(frame, schema, config, relations, seed, request.device) if folder.path else {})
     codec = TableCodec.learn(frame, schema, config.tokens, relations)
     budget = math.inf if request.budget_seconds is None else request.budget_seconds
-    in_time = _in_time(config.tree, budget)
-    leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, folder.stage("trees"))
+    floor, in_time = config.tokens.rare_floor, _in_time(config.tree, budget)
+    leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, folder.stage("trees"), floor)
     tree_seconds = folder.seconds
 
     for note in codec.notes:
@@ -147,8 +155,10 @@ def _fit(
             "training": [history.to_json() for history in trained.histories],
             "versions": versions(),
             **({"interrupted": True} if trained.interrupted else {}),
+            **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
         },
     )
+    fitted = _own_prompts(fitted, tokens, floor, prompt_seed.spawn(1)[0])
     evidence = Evidence(
         take=table.take,
         tokens=tokens,
@@ -189,13 +199,14 @@ def _fit_trees(
     seed: np.random.SeedSequence,
     progress: Progress,
     checkpoints: Stage,
+    floor: int,
 ) -> trees.LeafModel:
     """Fit the trees; none where there is nothing to predict."""
     if encoder is None:
         return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
     known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
-    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints)
+    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints, floor)
 
 
 def _in_time(config: TreeConfig, budget: float) -> TreeConfig:
@@ -216,10 +227,33 @@ def _mask_prompts(
     config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
     banks = []
     for own, others in trained.parts:
-        rows = (own if config.prompts == "trained" else others)[:MOST_PROMPTS]
+        rows = (own if config.prompts == "trained" else others)[: min(MOST_PROMPTS, config.bank or MOST_PROMPTS)]
         hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
         banks.append(PromptBank.build(layout.leaf_ids(tokens[rows]), hidden, rng))
     return banks[0], banks[1]
+
+
+def _own_prompts(fitted: Fitted, tokens: NDArray[Any], floor: int, seed: np.random.SeedSequence) -> Fitted:
+    """The model with prompts of rows that it wrote itself, instead of the masked leaves of real rows."""
+    if floor <= 1 or not fitted.layout.n_trees:
+        return fitted
+    few = len(tokens) <= MOST_FITTING
+    some = slice(None) if few else np.sort(np.random.default_rng(seed).choice(len(tokens), MOST_FITTING, replace=False))
+    with threads_for(fitted.config.model.width):
+        rows = RowWriter(
+            train=fitted.config.train,
+            sampling=fitted.config.sampling,
+            codec=fitted.codec,
+            layout=fitted.layout,
+            networks=fitted.models,
+            banks=fitted.prompts,
+            encoder=fitted.tree_encoder,
+            leaf_model=lambda: fitted.leaf_model,
+            seed=seed,
+            advance=lambda n: None,
+        )
+        prompts = rows.own_prompts(fitted.layout.leaf_ids(tokens[some]), floor, all_real=few)
+    return dataclasses.replace(fitted, prompts=prompts)
 
 
 def _plan(preset: str, config: Config, layout: TokenLayout) -> str:

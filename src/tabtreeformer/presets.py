@@ -66,7 +66,9 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     }
     return Config(
         tree=TreeConfig(tune=False, params=trees.get(tree_model, {})),
-        tokens=TokenConfig(scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=1),
+        tokens=TokenConfig(
+            scheme="atoms", quantiles=min(max(n_rows * 2 // 5, 20), 60 if small else 128), bins=1, rare_floor=5
+        ),
         model=ModelConfig(
             softmax="allowed",
             pool=10,
@@ -89,6 +91,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             shared_passes=10,
             blank_prompts=0.1,
             prompts="validated",
+            bank=10_000,
             validation_rows=max(256, round(4096 * narrow)),
             validate_every=max(20, passes * half_pass),
             patience=8 if small else 4,

@@ -68,6 +68,7 @@ def fit_leaf_model(
     seed: int,
     progress: Progress,
     checkpoints: Stage,
+    floor: int = 0,
 ) -> trees.LeafModel:
     """The trees of a run: those it has, or new ones, with the trials that it has."""
     loaded = checkpoints.load()
@@ -80,6 +81,6 @@ def fit_leaf_model(
             checkpoints.save({"text": None, "scores": trials.scores, "seconds": trials.seconds})
 
     trials = trees.Trials(state["scores"], state["seconds"], keep)
-    leaf_model = trees.fit_leaf_model(config, features, target, seed, progress, trials)
+    leaf_model = trees.fit_leaf_model(config, features, target, seed, progress, trials, floor)
     checkpoints.save({"text": leaf_model.to_text(), "scores": trials.scores, "seconds": trials.seconds})
     return leaf_model

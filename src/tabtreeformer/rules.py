@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ def rules(fitted: Fitted) -> list[Rule]:
     if fitted.tree_encoder is None or not fitted.layout.n_trees:
         raise ConfigError("the model has no trees, and so no rules")
     sources = fitted.tree_encoder.sources
-    n_codes = {k: len(s.labels.values) + 1 for k, s in enumerate(sources) if s.labels is not None}  # and missing
+    n_codes = {k: s.n_codes + 1 for k, s in enumerate(sources) if s.n_codes is not None}  # and missing
     prompts = np.concatenate([bank.leaf_ids for bank in fitted.prompts])
     found = []
     for tree, leaves in enumerate(paths(fitted.leaf_model, n_codes)):
@@ -65,16 +66,26 @@ def _conditions(fitted: Fitted, path: Path) -> tuple[dict[Name, Condition], list
             chosen = [label for code, label in enumerate(labels) if code in path.codes[place]]
             if len(chosen) == len(labels):
                 conditions[name], text = present(), f"{name} present"
+            elif not chosen and source.other in path.codes[place]:
+                conditions[name], text = present(), f"{name} rare"  # which are never written, nor told apart
             else:
                 conditions[name] = isin(chosen) if chosen else missing()
                 text = f"{name} in {chosen}" if chosen else f"{name} missing"
             texts.append(text)
         elif place in path.above or place in path.upto:
-            low, high = path.above.get(place), path.upto.get(place)
+            low, high = (_finite(source, side.get(place)) for side in (path.above, path.upto))
+            if low is None and high is None:
+                continue
             conditions[name] = _stretch(source.column, low, high)
             texts += [] if low is None else [f"{name} > {_shown(source.column, low)}"]
             texts += [] if high is None else [f"{name} <= {_shown(source.column, high)}"]
     return conditions, texts
+
+
+def _finite(source: Any, threshold: float | None) -> float | None:
+    """The number at which a tree splits, None where it splits none."""
+    number = None if threshold is None else source.number_at(threshold)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _stretch(column: Column, low: float | None, high: float | None) -> Condition:

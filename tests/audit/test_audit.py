@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import safetensors.numpy
+from sklearn.datasets import load_iris
 
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.archive import read_archive, write_archive
@@ -38,13 +39,13 @@ def table() -> pd.DataFrame:
     return df
 
 
-def fit(table, path, tree="lightgbm", preset="auto", target="y"):
+def fit(table, path, tree="lightgbm", preset="auto", target="y", floor=0):
     params = {} if tree in ("decision_tree", "none") else {"n_estimators": 6}
     model = TabTreeFormer(
         preset,
         target=target,
         tree={"model": tree, "tune": False, "params": params},
-        tokens={"quantiles": 20, "bins": 4},
+        tokens={"quantiles": 20, "bins": 4, "rare_floor": floor},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
         train={"steps": 4, "batch_size": 16, "validate_every": 2},
         random_state=0,
@@ -178,6 +179,18 @@ def test_a_file_without_anything_rare_passes(tmp_path):
     df = pd.DataFrame({"a": [1, 2, 3] * 40, "b": ["x", "y", "z", "z"] * 30})
     result = audit(fit(df.assign(y=df["b"]), tmp_path / "m.tabtree", tree="none"), df.assign(y=df["b"]))
     assert result.passed, result.findings
+
+
+@pytest.mark.parametrize("tree", ["lightgbm", "xgboost", "catboost", "decision_tree", "none"])
+def test_with_a_floor_every_kind_of_model_passes(table, tmp_path, tree):
+    result = audit(fit(table, tmp_path / "m.tabtree", tree, floor=5), table)
+    assert result.passed, [finding.sentence(True) for finding in result.findings]
+
+
+def test_iris_passes_as_it_is(tmp_path):
+    iris = load_iris(as_frame=True).frame
+    result = audit(fit(iris, tmp_path / "m.tabtree", target="target", floor=5), iris)
+    assert result.passed, [finding.sentence(True) for finding in result.findings]
 
 
 def test_the_floor_decides_what_is_rare(path, table):

@@ -16,7 +16,7 @@ from ..errors import ConditionError
 from ..fitted import Fitted
 from ..generation import blank, masked
 from ..tokens.atoms import AtomCodec
-from ..tokens.column import LabelCodec
+from ..tokens.labels import LabelCodec
 from ..tokens.times import TickCodec
 from .given import Name, by_pattern, check_rows, column_of, encode_known, known_leaves, need_any_order
 
@@ -76,6 +76,8 @@ def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedS
             result[rows] += _slot_chances(fitted, prompts, ids, given, slots[0])
     if codec.missing:
         result[:, codec.marks[0]] = 0.0
+    if isinstance(codec.inner, LabelCodec):
+        result[:, list(codec.inner.unnamed)] = 0.0  # rare values, none of which has a name
     chances: NDArray[np.float64] = result / result.sum(1, keepdims=True)
     return chances
 

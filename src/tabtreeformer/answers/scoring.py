@@ -93,8 +93,6 @@ def _log_widths(codec: ColumnCodec, ids: NDArray[np.int64]) -> NDArray[np.float6
     inner = codec.inner
     if not isinstance(inner, AtomCodec) or not ids.shape[1]:
         return np.zeros(len(ids))
-    step = 0.0 if inner.decimals is None else 10.0**-inner.decimals
-    widths = np.where(inner.lows == inner.highs, 1.0, inner.highs - inner.lows + step)
-    widths = np.append(widths, 1.0)  # a missing value is no stretch
+    widths = np.append(inner.widths, 1.0)  # a missing value is no stretch
     logs: NDArray[np.float64] = np.log(widths[np.minimum(ids[:, -1], len(inner.lows))])
     return logs

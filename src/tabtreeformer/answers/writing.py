@@ -15,8 +15,9 @@ from ..errors import ConditionError, ConfigError
 from ..fitted import Fitted
 from ..generation import RowWriter
 from ..schema import CONSTANT, IDENTIFIER, MEASURED
-from ..tokens.allowed import Allowed, allow, holds, known_labels
-from ..tokens.column import ColumnCodec, LabelCodec
+from ..tokens.allowed import Allowed, allow, holds, unknown_label
+from ..tokens.column import ColumnCodec
+from ..tokens.labels import LabelCodec
 from .given import Name, by_pattern, check_rows, column_of, encode_known, known_leaves, need_any_order
 
 ROUNDS = 50
@@ -101,7 +102,7 @@ def _shares_as_rows(
     shares = dict.fromkeys(labels, 1.0) if balance is not None else dict((mix or {})[name])
     unknown = [value for value in shares if value not in labels]
     if unknown:
-        raise ConditionError(f"column {name!r} never was {unknown[0]!r}; known: {known_labels(labels)}")
+        raise ConditionError(unknown_label(codec, unknown[0]))
     total = sum(shares.values())
     if not total > 0 or min(shares.values()) < 0:
         raise ConfigError(f"mix: the shares of {name!r} must be numbers from 0, one of them above 0")
@@ -143,6 +144,8 @@ def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
         wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
         if series.dtype == wanted:
             continue
+        if isinstance(wanted, pd.CategoricalDtype) and not series.dropna().isin(wanted.categories).all():
+            continue  # a rare category that was given is in no list of the model
         try:
             cast = series.astype(wanted)
         except (ValueError, TypeError):

@@ -19,7 +19,7 @@ from ..archive import MANIFEST, read_archive
 from ..errors import ArchiveError, ConfigError, SchemaError
 from ..fitted import Fitted
 from .columns import locator
-from .combinations import open_prompts, telling_prompts, thin_intervals, thin_leaves
+from .combinations import open_prompts, telling_prompts, thin_intervals, thin_leaves, thin_ranges
 from .findings import Finding, gathered
 from .origins import ORIGINS, TREES, Origin, pattern_of
 from .rare import RareValues, is_distinctive, texts_inside
@@ -87,6 +87,7 @@ def audit(
         findings += gathered(_rare(leaves, known, fitted, columns))
         findings += gathered(_rare_elsewhere(members, columns))
         findings += thin_intervals(fitted, frame, rare_floor)
+        findings += thin_ranges(fitted, columns)
         if fitted.tree_encoder is not None:
             leaf_ids = fitted.leaf_model.leaves(fitted.tree_encoder.features(frame))
             findings += thin_leaves(leaf_ids, rare_floor)

@@ -18,7 +18,10 @@ def locator(fitted: Fitted, leaves: list[Leaf]) -> Callable[[Leaf], Located]:
     names = fitted.schema.names
     encoder = fitted.tree_encoder
     sources = () if encoder is None else tuple(source.column.name for source in encoder.sources)
-    of_trees = _TREES.get(fitted.config.tree.model, _no_column)(fitted.tree_text, sources, leaves)
+    numbered = encoder is not None and any(source.ends for source in encoder.sources)
+    # Trees that split between numbered intervals hold places among them; the intervals themselves are in tree.json.
+    read = _no_column if numbered else _TREES.get(fitted.config.tree.model, _no_column)
+    of_trees = read(fitted.tree_text, sources, leaves)
 
     def locate(leaf: Leaf) -> Located:
         if leaf.member in ("schema.json", "codec.json"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from ..fitted import Fitted
 from ..tokens import Kind
+from ..tokens.atoms import AtomCodec
+from ..tokens.times import TickCodec
 from .findings import Finding
+from .rare import RareValues
 
 MOST_PROMPTS = 2000
 """Prompts of each network that are held against the training rows."""
@@ -26,6 +29,17 @@ def thin_intervals(fitted: Fitted, frame: pd.DataFrame, floor: int) -> Iterator[
             if thin:
                 column = fitted.schema.names[slot.column]
                 yield Finding("support", "codec.json", f"columns[*] {slot.kind.name.lower()} ids", column, thin)
+
+
+def thin_ranges(fitted: Fitted, columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
+    """Ranges of numbers, where they follow from intervals, at or beyond whose ends too few rows lie."""
+    for codec in fitted.codec.columns:
+        numbers = codec.inner.ticks if isinstance(codec.inner, TickCodec) else codec.inner
+        if isinstance(numbers, AtomCodec) and numbers.protected:
+            column = columns[codec.column.name]
+            beyond = column.rows_beyond(float(codec.bounds.low), float(codec.bounds.high))
+            if any(0 < rows < column.floor for rows in beyond):
+                yield Finding("range", "codec.json", "columns[*] ends", codec.column.name)
 
 
 def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:

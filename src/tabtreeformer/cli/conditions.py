@@ -128,7 +128,7 @@ def _is_class(text: str, codec: ColumnCodec) -> bool:
 
 def _labels(codec: ColumnCodec) -> tuple[Any, ...]:
     """The values of a column that takes them from a list."""
-    from ..tokens.column import LabelCodec
+    from ..tokens.labels import LabelCodec
     from ..tokens.written import TextCodec
 
     known = codec.inner.labels.values if isinstance(codec.inner, LabelCodec | TextCodec) else ()

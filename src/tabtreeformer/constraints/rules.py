@@ -6,6 +6,7 @@ Rows in which a column of the relation is missing are left alone.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..schema.numbers import count_decimals
+from ..support import slice_means
 from .plain import Bounds, Name, Plain
 
 POINTS = 101
@@ -65,10 +67,11 @@ class AtLeast:
         there = self._difference(plain)[plain.present(self.greater, self.lesser)].astype(np.float64)
         return float(there.min(initial=np.inf)), float(there.max(initial=-np.inf))
 
-    def learn(self, plain: Plain) -> AtLeast:
+    def learn(self, plain: Plain, floor: int = 0) -> AtLeast:
         """Take down how far apart the two are."""
         there = plain.present(self.greater, self.lesser)
-        points = np.quantile(self._difference(plain)[there].astype(np.float64), np.linspace(0, 1, POINTS))
+        gaps = self._difference(plain)[there].astype(np.float64)
+        points = np.quantile(gaps, np.linspace(0, 1, POINTS)) if floor <= 1 else slice_means(gaps, floor, POINTS)
         return replace(self, gaps=tuple(points.tolist()))
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
@@ -131,7 +134,7 @@ class Sum:
     def _value(self, plain: Plain) -> NDArray[np.float64]:
         return np.asarray(sum(sign * plain.values[name].astype(np.float64) for sign, name in self.parts))
 
-    def learn(self, plain: Plain) -> Sum:
+    def learn(self, plain: Plain, floor: int = 0) -> Sum:
         """There is nothing to learn."""
         return self
 
@@ -187,7 +190,7 @@ class Product:
             value = value * plain.values[name].astype(np.float64)
         return value
 
-    def learn(self, plain: Plain) -> Product:
+    def learn(self, plain: Plain, floor: int = 0) -> Product:
         """There is nothing to learn."""
         return self
 
@@ -233,10 +236,11 @@ class Lookup:
         first = np.unique(source, return_index=True)[1]
         return np.asarray(target != target[first][source])
 
-    def learn(self, plain: Plain) -> Lookup:
-        """Take down the function."""
-        known = dict(zip(plain.labels(self.source).tolist(), plain.labels(self.target).tolist(), strict=True))
-        return replace(self, pairs=tuple(known.items()))
+    def learn(self, plain: Plain, floor: int = 0) -> Lookup:
+        """Take down the function, for values of the source that at least `floor` rows have."""
+        sources = plain.labels(self.source).tolist()
+        known, rows = dict(zip(sources, plain.labels(self.target).tolist(), strict=True)), Counter(sources)
+        return replace(self, pairs=tuple(pair for pair in known.items() if rows[pair[0]] >= floor))
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
         """Look the target up; a source that was never seen leaves it as it is."""

@@ -23,8 +23,11 @@ class RuleSet:
     rules: tuple[Rule, ...] = ()
 
     @classmethod
-    def learn(cls, texts: Sequence[str], df: pd.DataFrame, schema: Schema) -> RuleSet:
-        """Read the relations; one that does not hold in the table, or contradicts another, is an error."""
+    def learn(cls, texts: Sequence[str], df: pd.DataFrame, schema: Schema, floor: int = 0) -> RuleSet:
+        """Read the relations; one that does not hold in the table, or contradicts another, is an error.
+
+        What a relation keeps of the table comes from at least `floor` rows each.
+        """
         rules = [parse(text, schema) for text in texts]
         plain = Plain.read(df, schema, {name for rule in rules for name in (rule.writes, *rule.reads)})
         for rule in rules:
@@ -40,7 +43,7 @@ class RuleSet:
         if left:
             texts_left = ", ".join(repr(rule.text) for rule in left)
             raise SchemaError(f"constraints {texts_left} cannot all be kept: each changes what another reads; drop one")
-        return cls(tuple(rule.learn(plain) for rule in ordered))
+        return cls(tuple(rule.learn(plain, floor) for rule in ordered))
 
     @property
     def texts(self) -> tuple[str, ...]:

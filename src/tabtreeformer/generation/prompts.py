@@ -42,6 +42,34 @@ class PromptBank:
         masked = np.where(hidden, MASKED, leaf_ids).astype(np.int32)
         return cls(masked[rng.permutation(len(masked))])
 
+    @classmethod
+    def protected(
+        cls,
+        leaf_ids: NDArray[np.int64],
+        hidden: NDArray[np.bool_],
+        real: NDArray[np.int64],
+        floor: int,
+        rng: np.random.Generator,
+        *,
+        all_real: bool = True,
+    ) -> PromptBank:
+        """A bank of rows that a model wrote: at least half of each prompt is masked, and none fits a few real rows.
+
+        A prompt that fits no row at all (`real` are the leaves of all) describes nobody. Of any other, leaves are shown
+        one after the other, in random order, as long as at least `floor` rows lie in all that are shown.
+        """
+        n_trees = leaf_ids.shape[1]
+        reached = [_rows_by_leaf(real[:, tree], int(leaf_ids[:, tree].max(initial=0))) for tree in range(n_trees)]
+        bank = blank(len(leaf_ids), n_trees)
+        for prompt, leaves, mask in zip(bank, leaf_ids, hidden, strict=True):
+            shown = rng.permutation(np.flatnonzero(~mask))[: n_trees - n_trees // 2]
+            if all_real and not _fitting(leaves, shown, real, reached, 1)[1]:
+                chosen = shown
+            else:
+                chosen, _ = _fitting(leaves, shown, real, reached, floor)
+            prompt[chosen] = leaves[chosen]
+        return cls(bank[rng.permutation(len(bank))])
+
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """Draw n prompts: without repeats while there are enough, evenly repeated beyond."""
         rows = rng.choice(len(self.leaf_ids), size=n, replace=n > len(self.leaf_ids))
@@ -68,3 +96,27 @@ class Deck:
 
     def _shuffled(self, number: int) -> NDArray[np.int64]:
         return np.random.default_rng(child(self.seed, number)).permutation(len(self.bank.leaf_ids))
+
+
+def _fitting(
+    leaves: NDArray[np.int64],
+    shown: NDArray[np.int64],
+    real: NDArray[np.int64],
+    reached: list[list[NDArray[np.int64]]],
+    floor: int,
+) -> tuple[NDArray[np.int64], bool]:
+    """Those of the shown trees in whose leaves at least `floor` real rows lie together, and whether that is all."""
+    chosen: list[int] = []
+    rows = None
+    for tree in shown:
+        rest = reached[tree][leaves[tree]] if rows is None else rows[real[rows, tree] == leaves[tree]]
+        if len(rest) >= floor:
+            rows = rest
+            chosen.append(int(tree))
+    return np.array(chosen, dtype=np.int64), len(chosen) == len(shown)
+
+
+def _rows_by_leaf(leaves: NDArray[np.int64], last: int) -> list[NDArray[np.int64]]:
+    """Rows of each leaf of a tree, up to the last one asked for."""
+    order = np.argsort(leaves, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(leaves, minlength=last + 1))[:-1])

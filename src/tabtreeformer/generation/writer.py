@@ -91,6 +91,20 @@ class RowWriter:
         self._both(draw)
         return rows
 
+    def own_prompts(self, real: NDArray[np.int64], floor: int, *, all_real: bool) -> tuple[PromptBank, PromptBank]:
+        """Banks of rows that the networks write after the banks that they have: as many, and as much of them masked.
+
+        With these no leaf of a real row is kept; `real` are the leaves of real rows, which no prompt may single out.
+        """
+        sizes = [len(bank.leaf_ids) for bank in self.banks]
+        leaf_ids = self.leaves(self.decode(self.any_rows(sum(sizes))))
+        parts = np.split(leaf_ids, [sizes[0]])
+        first, second = (
+            PromptBank.protected(part, bank.leaf_ids < 0, real, floor, self.rng, all_real=all_real)
+            for part, bank in zip(parts, self.banks, strict=True)
+        )
+        return first, second
+
     def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
         """Draw n rows under conditions, by place of the column."""
         slots = self.layout.slots_of(*allowed)

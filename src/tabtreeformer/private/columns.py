@@ -28,7 +28,8 @@ from ..schema import (
     Labels,
 )
 from ..schema.dtypes import dtype_of
-from ..tokens.column import ColumnCodec, ConstantCodec, Inner, LabelCodec
+from ..tokens.column import ColumnCodec, ConstantCodec, Inner
+from ..tokens.labels import LabelCodec
 from ..tokens.times import TickCodec
 from ..tokens.written import KeyCodec, NumberKeys, Placeholder, TextCodec
 from .histograms import Histograms

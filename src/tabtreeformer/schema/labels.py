@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
+from ..support import kept_labels
 from .column import Scalar, as_scalar
 
 MAX_CATEGORIES = 1_000_000
@@ -35,6 +36,19 @@ class Labels:
                 f"drop it or group its values"
             )
         return cls(tuple(sorted(values, key=lambda v: (type(v).__name__, v))))
+
+    @classmethod
+    def supported(
+        cls, series: pd.Series, order: tuple[Scalar, ...] | None, floor: int
+    ) -> tuple[Labels, int | None, NDArray[np.int64]]:
+        """Values that at least `floor` rows have, the code of all others (None where there are none), rows of each."""
+        every = cls.learn(series, order)
+        if order is not None:  # a list that is protected already lacks the rare ones
+            listed = set(every.values)
+            every = cls((*every.values, *(value for value in cls.learn(series).values if value not in listed)))
+        counts = np.bincount(every.encode(series), minlength=len(every.values))
+        kept, other = kept_labels(counts, floor)
+        return cls(tuple(every.values[k] for k in kept)), other, counts[kept]
 
     def encode(self, series: pd.Series) -> NDArray[np.int64]:
         """Return the code of each value; a value never seen is an error."""

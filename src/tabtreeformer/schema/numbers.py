@@ -9,10 +9,10 @@ MAX_DECIMALS = 15
 """A double holds no more; columns that need more have no grid."""
 
 
-def count_decimals(values: NDArray[np.float64]) -> int | None:
-    """Fewest decimals that write every value exactly, or None."""
+def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
+    """Fewest decimals that write every value exactly, but for `spare` of them; None where there is no such number."""
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for so many decimals are not equal
         for decimals in range(MAX_DECIMALS + 1):
-            if np.array_equal(np.round(values, decimals), values):
+            if np.count_nonzero(np.round(values, decimals) != values) <= spare:
                 return decimals
     return None

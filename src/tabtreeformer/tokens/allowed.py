@@ -20,7 +20,8 @@ from ..conditions import Condition
 from ..errors import ConditionError, SchemaError
 from ..schema import CONSTANT, IDENTIFIER, MEASURED, Column
 from .atoms import AtomCodec
-from .column import ColumnCodec, ConstantCodec, LabelCodec
+from .column import ColumnCodec, ConstantCodec
+from .labels import LabelCodec
 from .times import TickCodec, TimeCodec
 from .written import KeyCodec, TextCodec
 
@@ -106,7 +107,8 @@ def holds(codec: ColumnCodec, allowed: Allowed, series: pd.Series) -> Mask:
             fine &= mask[ids[:, place]]
     if allowed.spans:
         there = series.notna().to_numpy()
-        values = codec.column.read(series[there]).to_numpy()
+        bounds = codec.bounds  # a value beyond them counts as the nearest that the column may hold
+        values = np.clip(codec.column.read(series[there]).to_numpy(), bounds.low, bounds.high)
         inside = np.zeros(len(values), dtype=bool)
         for low, high in allowed.spans:
             inside |= (values >= low) & (values <= high)
@@ -136,7 +138,8 @@ def _missing(codec: ColumnCodec, condition: Condition) -> Allowed:
     if isinstance(codec.inner, ConstantCodec) and codec.inner.value is None:
         return Allowed(())
     if not codec.missing:
-        raise ConditionError(f"column {codec.column.name!r} had no missing values when fitting; {condition} cannot be")
+        had = "no missing values" if codec.common is None else "too few missing values to learn any"
+        raise ConditionError(f"column {codec.column.name!r} had {had} when fitting; {condition} cannot be")
     masks: list[Mask | None] = []
     for place, slot in enumerate(codec.slots(0)):
         mark = codec.marks.get(place)
@@ -180,9 +183,11 @@ def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Co
     if condition.operator in ("eq", "ne", "isin"):
         for operand in operands:
             if operand not in place:
-                raise ConditionError(f"column {column.name!r} never was {operand!r}; known: {known_labels(labels)}")
+                raise ConditionError(unknown_label(codec, operand))
             mask[place[operand]] = True
         mask = ~mask if condition.operator == "ne" else mask
+        if isinstance(inner, LabelCodec):
+            mask[list(inner.unnamed)] = False  # for which any value may be written
     else:
         keys, ends = list(labels), operands
         if column.ordered:  # by their place among all categories, those that no row had too
@@ -196,6 +201,18 @@ def _label_mask(codec: ColumnCodec, inner: LabelCodec | TextCodec, condition: Co
     if not mask.any():
         _refuse(codec, condition)
     return mask
+
+
+def unknown_label(codec: ColumnCodec, value: Any) -> str:
+    """Why a value cannot be asked for: no row had it, or it is protected, which the model cannot tell apart."""
+    assert isinstance(codec.inner, LabelCodec | TextCodec)
+    name, known = codec.column.name, known_labels(codec.inner.labels.values)
+    if isinstance(codec.inner, LabelCodec) and codec.inner.other is not None:
+        return (
+            f"column {name!r}: {value!r} is not among the values that are known: {known}; values that too few rows had "
+            f"(tokens.rare_floor) are protected as one group, which is never written and cannot be asked for"
+        )
+    return f"column {name!r} never was {value!r}; known: {known}"
 
 
 def known_labels(labels: Sequence[Any]) -> str:

@@ -5,6 +5,9 @@ an id by itself is an atom and comes back exactly; values between atoms are cut 
 come back as a draw inside them, on the column's own grid of decimals. A bin is a run of ids, so that an id lies in one
 bin only, and a bin allows a run of ids only.
 
+With a `rare_floor` every id stands for at least so many rows, and no end of an interval is the value of a row
+(`support.py`).
+
 Shapes: `N` values, `Q` ids, `K` bins.
 """
 
@@ -20,11 +23,14 @@ from numpy.typing import NDArray
 
 from ..config import TokenConfig
 from ..schema.numbers import count_decimals
+from ..support import intervals
 from .layout import Kind, Slot
 from .numeric import Floats, Ids, fit_edges, grid_point, settled, whole_numbers
 
 FEW_IDS = 16
 """Up to this many ids a column needs no bins."""
+ODD = 20
+"""One value in so many may have more decimals than the others, if a floor protects it."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,14 @@ class AtomCodec:
     high: float | int
     """Smallest and largest value seen; whole numbers stay whole, however large."""
     decimals: int | None
+    protected: bool = False
+    """Whether the ends of intervals lie beside the grid; `low` and `high` then follow from them."""
 
     @classmethod
     def learn(cls, series: pd.Series, config: TokenConfig) -> AtomCodec:
         """Find atoms, intervals and bins."""
+        if config.rare_floor > 1:
+            return cls._protected(series, config)
         values = series.to_numpy(dtype=np.float64)
         distinct, counts = np.unique(values, return_counts=True)
         starts = _id_starts(counts, config.quantiles)
@@ -57,6 +67,37 @@ class AtomCodec:
             high=whole(series.max()),
             decimals=0 if whole is int else count_decimals(values),
         )
+
+    @classmethod
+    def _protected(cls, series: pd.Series, config: TokenConfig) -> AtomCodec:
+        """Find them so that each id stands for enough rows."""
+        values = series.to_numpy(dtype=np.float64)
+        whole = pd.api.types.is_integer_dtype(series.dtype)
+        decimals = 0 if whole else count_decimals(values, spare=min(config.rare_floor - 1, len(values) // ODD))
+        rounded = values if decimals is None else np.round(values, decimals)
+        distinct, counts = np.unique(rounded, return_counts=True)
+        lows, highs = intervals(distinct, counts, floor=config.rare_floor, most=config.quantiles, decimals=decimals)
+        starts = _bin_starts(np.clip(values, lows[0], highs[-1]), (lows + highs) / 2, config)
+        return cls._between(lows, highs, starts, decimals, whole=whole)
+
+    @classmethod
+    def _between(
+        cls, lows: Floats, highs: Floats, starts: tuple[int, ...], decimals: int | None, *, whole: bool
+    ) -> AtomCodec:
+        """A codec whose smallest and largest value are the outermost grid points inside its intervals."""
+        low: float | int = float(lows[0])
+        high: float | int = float(highs[-1])
+        if decimals is not None:
+            low, high = (float(end[0]) for end in _grid_points(lows[:1], highs[-1:], decimals))
+        if whole:
+            low, high = int(low), int(high)
+        return cls(lows, highs, starts, low, high, decimals, protected=True)
+
+    @property
+    def widths(self) -> Floats:
+        """The stretch of numbers that each id stands for; 1 for an atom."""
+        step = 0.0 if self.decimals is None or self.protected else 10.0**-self.decimals
+        return np.where(self.lows == self.highs, 1.0, self.highs - self.lows + step)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -95,10 +136,9 @@ class AtomCodec:
         low, high = self.lows[last], self.highs[last]
         values = low + rng.random(len(ids)) * (high - low)
         if self.decimals is not None and (high - low).max(initial=0) * 10.0**self.decimals < 2**40:
-            scale = 10.0**self.decimals
-            first, steps = np.rint(low * scale), np.rint((high - low) * scale)
-            drawn = grid_point(first + np.floor(rng.random(len(ids)) * (steps + 1)), self.decimals)
-            values = np.where(steps > 0, np.clip(drawn, low, high), low)
+            first, last = _grid_counts(low, high, self.decimals)
+            drawn = grid_point(first + np.floor(rng.random(len(ids)) * (last - first + 1)), self.decimals)
+            values = np.where(high > low, np.clip(drawn, low, high), low)
         if isinstance(self.low, int):
             return whole_numbers(values, self.low, int(self.high))
         return values
@@ -109,20 +149,36 @@ class AtomCodec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
+        plain = {
             "lows": self.lows.tolist(),
             "highs": self.highs.tolist(),
             "bin_starts": list(self.bin_starts),
-            "low": self.low,
-            "high": self.high,
             "decimals": self.decimals,
         }
+        if self.protected:
+            return plain | {"whole": isinstance(self.low, int)}
+        return plain | {"low": self.low, "high": self.high}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AtomCodec:
         """Inverse of `to_json`."""
         arrays = {name: np.array(data[name], dtype=np.float64) for name in ("lows", "highs")}
+        if "whole" in data:
+            starts = tuple(data["bin_starts"])
+            return cls._between(arrays["lows"], arrays["highs"], starts, data["decimals"], whole=data["whole"])
         return cls(**{**data, **arrays, "bin_starts": tuple(data["bin_starts"])})
+
+
+def _grid_counts(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
+    """Steps of the first and last grid point inside each interval; its ends lie on the grid or half a step beside."""
+    scale = 10.0**decimals
+    first, last = np.ceil(np.round(low * scale, 3)), np.floor(np.round(high * scale, 3))
+    return first, np.maximum(first, last)
+
+
+def _grid_points(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
+    first, last = _grid_counts(low, high, decimals)
+    return grid_point(first, decimals), grid_point(last, decimals)
 
 
 def _id_starts(counts: Ids, most: int) -> Ids:

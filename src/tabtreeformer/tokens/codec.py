@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from ..constraints.plain import Bounds
 from ..schema import MEASURED, Schema
 from .allowed import Allowed, fit_in
 from .column import ColumnCodec
+from .labels import protected_column
 from .layout import Kind, Slot
 from .numbering import RowNumbers
 
@@ -43,11 +44,12 @@ class TableCodec:
         constraints: Sequence[str] | Literal["auto"] | None = None,
     ) -> TableCodec:
         """Fit every column; `df` has passed `Schema.validate`. `auto` finds the relations that hold."""
+        schema = protected_schema(schema, df, config.rare_floor)
         columns = tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns)
         if constraints is None or not len(constraints):
             return cls(schema, columns)
         texts = find_constraints(df, schema) if constraints == "auto" else constraints
-        return cls(schema, columns, RuleSet.learn(texts, df, schema))
+        return cls(schema, columns, RuleSet.learn(texts, df, schema, config.rare_floor))
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -106,3 +108,8 @@ class TableCodec:
         pairs = zip(data["columns"], schema.columns, strict=True)
         columns = tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs)
         return cls(schema, columns, RuleSet.from_json(data["rules"], schema))
+
+
+def protected_schema(schema: Schema, df: pd.DataFrame, floor: int) -> Schema:
+    """The schema without categories of a dtype that too few rows have."""
+    return replace(schema, columns=tuple(protected_column(c, df[c.name], floor) for c in schema.columns))

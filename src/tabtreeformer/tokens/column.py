@@ -8,7 +8,8 @@ Where a missing value goes, by the first slots of the column:
       paper's numbers)
     no slot (keys)                  a category of two ids: there, or missing
 
-All further slots of a missing value hold 0 and say nothing.
+All further slots of a missing value hold 0 and say nothing. With a `rare_floor`, fewer missing values than that have no
+id: they are taken for the commonest ids of the column, and are not written.
 """
 
 from __future__ import annotations
@@ -35,42 +36,14 @@ from ..schema import (
     TEXT,
     TIMEDELTA,
     Column,
-    Labels,
 )
 from .atoms import AtomCodec
+from .labels import LabelCodec
 from .layout import Kind, Slot
 from .numbering import RowNumbers
 from .numeric import Ids, NumericCodec
 from .times import TickCodec, TimeCodec
 from .written import KeyCodec, TextCodec
-
-
-@dataclass(frozen=True)
-class LabelCodec:
-    """Values from a list: one id each."""
-
-    labels: Labels
-
-    def slots(self, column: int) -> tuple[Slot, ...]:
-        """One."""
-        return (Slot(Kind.CATEGORY, column, len(self.labels.values)),)
-
-    def encode(self, values: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 1)."""
-        return self.labels.encode(values)[:, None]
-
-    def decode(self, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        """Ids (N, 1) → values (N,)."""
-        return self.labels.decode(ids[:, 0])
-
-    def to_json(self) -> list[Any]:
-        """Plain data."""
-        return list(self.labels.values)
-
-    @classmethod
-    def from_json(cls, data: list[Any]) -> LabelCodec:
-        """Inverse of `to_json`."""
-        return cls(Labels(tuple(data)))
 
 
 @dataclass(frozen=True)
@@ -118,7 +91,7 @@ CODECS: Mapping[str, type[Inner]] = {
 NAMES = {codec: name for name, codec in CODECS.items()}
 ALLOWED = {
     NUMERIC: ("quantile", "atoms"),
-    CATEGORICAL: ("labels",),
+    CATEGORICAL: ("labels", "text"),
     BOOLEAN: ("labels",),
     DATETIME: ("times",),
     TIMEDELTA: ("ticks",),
@@ -136,13 +109,22 @@ class ColumnCodec:
     column: Column
     inner: Inner
     missing: bool
+    common: tuple[int, ...] | None = None
+    """Ids that stand for a missing value where too few rows lack one; None elsewhere."""
 
     @classmethod
     def learn(cls, series: pd.Series, column: Column, config: TokenConfig) -> ColumnCodec:
         """Fit the column; `series` has passed `Schema.validate`."""
         there = series[series.notna()]
-        gaps = len(there) < len(series)
-        return cls(column, _learn(column, column.read(there), config, gaps), gaps)
+        gaps = len(series) - len(there)
+        values = column.read(there)
+        if column.kind != CONSTANT and 0 < len(there) < min(config.rare_floor, len(series)):
+            return cls(column, ConstantCodec(None), True)  # too few values to learn any: all are missing
+        inner = _learn(column, values, config, gaps > 0)
+        if not 0 < gaps < config.rare_floor or column.kind == CONSTANT:
+            return cls(column, inner, gaps > 0)
+        ids = inner.encode(values)
+        return cls(column, inner, False, tuple(int(np.bincount(ids[:, k]).argmax()) for k in range(ids.shape[1])))
 
     @cached_property
     def _inner_slots(self) -> tuple[Slot, ...]:
@@ -183,15 +165,19 @@ class ColumnCodec:
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, width)."""
         gaps = series.isna().to_numpy()
-        if gaps.any() and not self.missing:
+        if gaps.any() and not self.missing and self.common is None:
             raise SchemaError(
                 f"column {self.column.name!r} has no value in row {int(np.argmax(gaps))}, and had all when fitting; "
                 f"drop the row or refit with it included"
             )
         ids = np.zeros((len(series), self.width), dtype=np.int64)
+        if isinstance(self.inner, ConstantCodec):
+            return ids
         inner = self.inner.encode(self.column.read(series[~gaps]))
         ids[np.flatnonzero(~gaps), : inner.shape[1]] = inner
-        if gaps.any() and self.width:
+        if gaps.any() and self.common is not None:
+            ids[gaps] = self.common
+        elif gaps.any() and self.width:
             for slot, mark in self.marks.items():
                 ids[gaps, slot] = mark
         return ids
@@ -217,6 +203,8 @@ class ColumnCodec:
     def bounds(self) -> Bounds:
         """What a column with an order may hold."""
         inner = self.inner
+        if isinstance(inner, ConstantCodec):  # too few rows had a value: none is written
+            return Bounds(lambda values, up: values, -np.inf, np.inf, None)
         assert isinstance(inner, NumericCodec | AtomCodec | TickCodec | TimeCodec)
         return Bounds(inner.settle, inner.low, inner.high, getattr(inner, "decimals", 0))
 
@@ -227,16 +215,18 @@ class ColumnCodec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data under the name of the way of coding."""
-        return {NAMES[type(self.inner)]: self.inner.to_json()} | ({"missing": True} if self.missing else {})
+        plain = {NAMES[type(self.inner)]: self.inner.to_json()} | ({"missing": True} if self.missing else {})
+        return plain | ({"common": list(self.common)} if self.common is not None else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], column: Column) -> ColumnCodec:
         """Inverse of `to_json`."""
         missing = bool(data.get("missing", False))
-        names = [name for name in data if name != "missing"]
-        if len(names) != 1 or names[0] not in ALLOWED[column.kind]:
+        names = [name for name in data if name not in ("missing", "common")]
+        if len(names) != 1 or names[0] not in (*ALLOWED[column.kind], "constant"):
             raise ValueError(f"column {column.name!r} is {column.kind} but coded as {', '.join(names)}")
-        return cls(column, CODECS[names[0]].from_json(data[names[0]]), missing)
+        codec = cls(column, CODECS[names[0]].from_json(data[names[0]]), missing)
+        return codec if data.get("common") is None else replace(codec, common=_ids_of(codec, data["common"]))
 
 
 def _learn(column: Column, values: pd.Series, config: TokenConfig, gaps: bool) -> Inner:
@@ -254,11 +244,20 @@ def _learn(column: Column, values: pd.Series, config: TokenConfig, gaps: bool) -
         return TextCodec.learn(values, column, config)
     if kind == CONSTANT:
         return _constant(column, values, gaps)
-    # A floor for rare categories of every kind belongs here, where the labels of a column are settled.
-    labels = Labels.learn(values, order=column.categories)
-    if kind == BOOLEAN and len(labels.values) > 2:
-        raise SchemaError(f"column {column.name!r} is boolean in the schema and has {len(labels.values):,} values")
-    return LabelCodec(labels)
+    if kind == BOOLEAN and values.nunique() > 2:
+        raise SchemaError(f"column {column.name!r} is boolean in the schema and has {values.nunique():,} values")
+    labels = LabelCodec.learn(values, column, config.rare_floor)
+    if labels is None:  # every value is rare, and any text may be written
+        return TextCodec.learn(values, column, config)
+    return labels
+
+
+def _ids_of(codec: ColumnCodec, ids: Any) -> tuple[int, ...]:
+    """Ids of one value, if the column has such."""
+    sizes = [slot.size for slot in codec.slots(0)]
+    if len(ids) != len(sizes) or not all(type(i) is int and 0 <= i < n for i, n in zip(ids, sizes, strict=True)):
+        raise ValueError(f"column {codec.column.name!r} takes missing values for ids that it does not have")
+    return tuple(ids)
 
 
 def _constant(column: Column, values: pd.Series, gaps: bool) -> ConstantCodec:

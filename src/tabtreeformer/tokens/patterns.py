@@ -10,7 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Pattern:
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Pattern | None:
         """The pattern that all distinct texts share, or None; a stretch keeps only words that `floor` of them have."""
-        if not texts:
+        if len(texts) < floor:
             return None
         if all(UUID.fullmatch(text) for text in texts):
             return _uuids(upper=any("A" <= c <= "F" for text in texts for c in text))
@@ -79,6 +79,10 @@ class Pattern:
         padded = len(widths) == 1 or any(text[0] == "0" and len(text) > 1 for text in columns[counter])
         last = max(int(text) for text in columns[counter])
         return cls(runs, counter, last, max(widths) if padded else None, True)
+
+    def rounded(self) -> Pattern:
+        """The same, going on from a round number instead of the largest seen."""
+        return self if self.counter is None else replace(self, last=round_above(self.last))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
         """Write a text a row, all different, whatever other rows of the table are written elsewhere."""
@@ -156,6 +160,12 @@ def _numeral(number: int, alphabet: str) -> str:
         number, place = divmod(number - 1, len(alphabet))
         text = alphabet[place] + text
     return text
+
+
+def round_above(number: int) -> int:
+    """The next number above that has two digits and zeros, or a whole ten: how large the largest was, and no more."""
+    step: int = 10 ** max(len(str(abs(number))) - 2, 1)
+    return (number // step + 1) * step
 
 
 def _sort(stretch: str) -> str:

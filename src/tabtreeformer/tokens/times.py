@@ -30,6 +30,10 @@ STEPS = (86_400, 43_200, 21_600, 10_800, 7_200, 3_600, 1_800, 900, 600, 300, 60,
 """Steps of a clock that people use, in seconds; below a second they are powers of ten."""
 FEW_DAYS = 60
 """Up to this many different days are kept one by one."""
+RARE_DAYS = 0.1
+"""Share of rows whose day is rare up to which days are kept one by one."""
+MOST_DAYS = 10_000
+"""Days of one interval that are listed."""
 MONDAY = 3
 """Days from a Monday to 1970-01-01, which was a Thursday."""
 
@@ -104,7 +108,7 @@ class TimeCodec:
     """Codecs of the day, or the week and the weekday, or the month; then that of the time of day."""
     low: int
     high: int
-    """First and last time seen."""
+    """First and last time seen; with a floor, those that the parts can make."""
 
     @classmethod
     def learn(cls, values: pd.Series, unit: str, config: TokenConfig) -> TimeCodec:
@@ -114,10 +118,22 @@ class TimeCodec:
         days = counts // day
         clock = counts - days * day
         step = widest_step(clock, unit)
-        calendar = _calendar(days, min(FEW_DAYS, config.quantiles))
+        calendar = _calendar(days, min(FEW_DAYS, config.quantiles), config.rare_floor)
         parts = [*split_days(days, calendar), clock // step]
         codecs = tuple(AtomCodec.learn(pd.Series(part), config) for part in parts)
+        if config.rare_floor > 1:
+            return cls._within_parts(day, step, calendar, codecs)
         return cls(day, step, calendar, codecs, int(counts.min()), int(counts.max()))
+
+    @classmethod
+    def _within_parts(cls, day: int, step: int, calendar: str, parts: tuple[AtomCodec, ...]) -> TimeCodec:
+        """A codec whose range is what its parts can make."""
+        *date, clock = parts
+        ends = []
+        for end in ("low", "high"):
+            days = _join([np.array([int(getattr(part, end))]) for part in date], calendar)
+            ends.append(int(days[0]) * day + int(getattr(clock, end)) * step)
+        return cls(day, step, calendar, parts, *ends)
 
     def slots(self, column: int) -> tuple[Slot, ...]:
         """Those of the parts that vary, the longer time before the shorter."""
@@ -181,7 +197,8 @@ class TimeCodec:
         return np.clip(moved * self.day + steps * self.step, self.low, self.high)
 
     def _settle_days(self, days: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
-        known = self.parts[1 if self.calendar == WEEKS else 0].lows.astype(np.int64)
+        part = self.parts[1 if self.calendar == WEEKS else 0]
+        known = _whole_inside(part) if self.calendar in (DAYS, WEEKS) else np.empty(0, dtype=np.int64)
         if self.calendar == DAYS:
             place = np.searchsorted(known, days, side="left" if up else "right") - (0 if up else 1)
             return known[np.clip(place, 0, len(known) - 1)]
@@ -198,13 +215,18 @@ class TimeCodec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        fields = {name: getattr(self, name) for name in ("day", "step", "calendar", "low", "high")}
+        derived = all(part.protected for part in self.parts)
+        names = ("day", "step", "calendar") if derived else ("day", "step", "calendar", "low", "high")
+        fields = {name: getattr(self, name) for name in names}
         return {**fields, "parts": [part.to_json() for part in self.parts]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TimeCodec:
         """Inverse of `to_json`."""
-        return cls(**{**data, "parts": tuple(AtomCodec.from_json(part) for part in data["parts"])})
+        parts = tuple(AtomCodec.from_json(part) for part in data["parts"])
+        if "low" not in data:
+            return cls._within_parts(data["day"], data["step"], data["calendar"], parts)
+        return cls(**{**data, "parts": parts})
 
 
 def widest_step(counts: NDArray[np.int64], unit: str) -> int:
@@ -218,9 +240,10 @@ def clock_steps(unit: str) -> list[int]:
     return [step * second for step in STEPS] + [second // 10**k for k in range(1, len(str(second)))]
 
 
-def _calendar(days: NDArray[np.int64], most: int) -> str:
-    distinct = np.unique(days)
-    if len(distinct) <= most:
+def _calendar(days: NDArray[np.int64], most: int, floor: int) -> str:
+    """How days are told; one by one only if they are few, and nearly all rows have a day that enough others have."""
+    distinct, counts = np.unique(days, return_counts=True)
+    if len(distinct) <= most and counts[counts < floor].sum() <= RARE_DAYS * len(days):
         return DAYS
     for calendar in (MONTH_STARTS, MONTH_ENDS):
         if np.array_equal(_join(split_days(distinct, calendar), calendar), distinct):
@@ -246,6 +269,14 @@ def _join(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64]:
     months = parts[0] + (calendar == MONTH_ENDS)
     days: NDArray[np.int64] = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return days - (calendar == MONTH_ENDS)
+
+
+def _whole_inside(part: AtomCodec) -> NDArray[np.int64]:
+    """The whole numbers that the ids of a part stand for, ascending."""
+    lows, highs = np.ceil(part.lows).astype(np.int64), np.floor(part.highs).astype(np.int64)
+    if part.protected and (highs - lows).sum() <= MOST_DAYS:
+        return np.concatenate([np.arange(a, b + 1) for a, b in zip(lows, highs, strict=True)])
+    return lows
 
 
 def _varies(part: AtomCodec) -> bool:

@@ -18,8 +18,10 @@ from ..schema import Column, Labels
 from .layout import Kind, Slot
 from .numbering import RowNumbers
 from .numeric import Ids
-from .patterns import Pattern
+from .patterns import Pattern, round_above
 
+TEXT_FLOOR = 5
+"""Rows that a text needs to be kept where `tokens.rare_floor` is 0: names are never copied, whatever the preset."""
 MOST_KEPT = 2000
 """Frequent values of a text column that are kept at most."""
 SAME_PATTERN = 0.8
@@ -37,11 +39,14 @@ class NumberKeys:
     """What the dtype can hold."""
 
     @classmethod
-    def learn(cls, values: pd.Series, column: Column) -> NumberKeys:
-        """Take down the ends."""
+    def learn(cls, values: pd.Series, column: Column, floor: int = 0) -> NumberKeys:
+        """Take down the ends; with a floor, round numbers beyond them."""
         name = str(values.dtype) if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower()
         limits = np.iinfo(name)
-        return cls(int(values.min()), int(values.max()), int(limits.min), int(limits.max))
+        low, high = int(values.min()), int(values.max())
+        if floor > 1:
+            low, high = -round_above(-low), round_above(high)
+        return cls(low, high, int(limits.min), int(limits.max))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any]:
         """Write a number a row, none of them seen."""
@@ -111,9 +116,11 @@ class KeyCodec:
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> KeyCodec:
         """Find how keys are written."""
         if column.whole:
-            return cls(NumberKeys.learn(values, column))
+            return cls(NumberKeys.learn(values, column, config.rare_floor))
         texts = [str(value) for value in values.unique()]
-        pattern = None if column.placeholder else Pattern.learn(texts, config.rare_floor)
+        pattern = None if column.placeholder else Pattern.learn(texts, config.rare_floor or TEXT_FLOOR)
+        if pattern is not None and config.rare_floor > 1:
+            pattern = pattern.rounded()
         return cls(pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts)))
 
     def slots(self, column: int) -> tuple[Slot, ...]:
@@ -160,12 +167,14 @@ class TextCodec:
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> TextCodec:
         """Keep values that at least `rare_floor` rows have, and find a pattern for the others."""
-        counts = values.value_counts()
-        kept = counts[counts >= config.rare_floor].index[:MOST_KEPT]
+        counts, floor = values.value_counts(), config.rare_floor or TEXT_FLOOR
+        kept = counts[counts >= floor].index[:MOST_KEPT]
         rare = [str(text) for text in counts.index.difference(kept, sort=False)]
         writer: Writer | None = None
         if rare:
-            pattern = None if column.placeholder else _common_pattern(rare, config.rare_floor)
+            pattern = None if column.placeholder else _common_pattern(rare, floor)
+            if pattern is not None and config.rare_floor > 1:
+                pattern = pattern.rounded()
             writer = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
         return cls(Labels(tuple(sorted(str(text) for text in kept))), writer, len(rare))
 

@@ -6,13 +6,17 @@ The libraries are imported when a model is asked for, not with this package.
 from __future__ import annotations
 
 import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..config import TreeConfig
 from ..errors import ArchiveError, ConfigError
 from ..progress import Progress, Silent
 from .base import LeafModel
 from .features import FeatureEncoder, Features, Target, choose_target
-from .spaces import SPACES, canonical, defaults
+from .spaces import SPACES, canonical, defaults, leaves_of
 from .trials import Trials
 
 __all__ = [
@@ -46,8 +50,12 @@ def fit_leaf_model(
     seed: int,
     progress: Progress | None = None,
     trials: Trials | None = None,
+    floor: int = 0,
 ) -> LeafModel:
-    """Search the parameters if the config says so, then grow the trees on all rows; `trials` are those done before."""
+    """Search the parameters if the config says so, then grow the trees on all rows.
+
+    `trials` are those done before; at least `floor` rows reach each leaf.
+    """
     if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MOST_CLASSES:
         raise ConfigError(
             f"the target has {target.n_classes:,} classes, and {config.model} builds a tree for each in every round; "
@@ -60,7 +68,40 @@ def fit_leaf_model(
         from .tuning import tune
 
         params = tune(model_class, space, features, target, config, seed, progress or Silent(), trials)
-    return model_class(defaults(space) | params, seed).fit(features, target)
+    params = defaults(space) | params
+    if floor <= 1:
+        return model_class(params, seed).fit(features, target)
+    return _with_full_leaves(model_class, config.model, params, seed, features, target, floor)
+
+
+def _with_full_leaves(
+    model_class: type[LeafModel],
+    name: str,
+    params: dict[str, Any],
+    seed: int,
+    features: Features,
+    target: Target,
+    floor: int,
+) -> LeafModel:
+    """Grow trees again, with larger leaves each time, until `floor` rows or more lie in each leaf that has any.
+
+    The libraries' own limits are not enough: LightGBM estimates counts, XGBoost weighs rows, CatBoost's symmetric trees
+    know no limit.
+    """
+    least = floor
+    while True:
+        model = model_class(leaves_of(name, params, least, target.n_classes), seed).fit(features, target)
+        if least > features.n_rows or not _has_thin_leaf(model.leaves(features), floor):
+            return model
+        least *= 2
+
+
+def _has_thin_leaf(leaf_ids: NDArray[np.int64], floor: int) -> bool:
+    for tree in range(leaf_ids.shape[1]):
+        counts = np.bincount(leaf_ids[:, tree])
+        if ((counts > 0) & (counts < floor)).any():
+            return True
+    return False
 
 
 def load_leaf_model(name: str, text: str) -> LeafModel:

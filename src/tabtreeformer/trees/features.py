@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..config import TokenConfig
 from ..schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schema
+from ..schema.numbers import count_decimals
+from ..support import intervals
 
 LARGEST = 1e30
 """Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
@@ -53,16 +57,47 @@ class Target:
 
 @dataclass(frozen=True)
 class _Source:
-    """One column of the table, and the codes of its values if it takes them from a list."""
+    """One column of the table, and the codes of its values if it takes them from a list.
+
+    With a floor, a number is the place of the interval that it falls into, and rare labels are one: trees then split
+    between intervals that enough rows support, and their text holds no value.
+    """
 
     column: Column
     labels: Labels | None
+    other: int | None = None
+    """The code of labels that too few rows have; None where there are none."""
+    ends: tuple[tuple[float, float], ...] = ()
+    """Ends of the intervals of a number; empty where numbers are taken as they are."""
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, column: Column) -> _Source:
-        if column.kind not in LABELLED:
+    def learn(cls, df: pd.DataFrame, column: Column, config: TokenConfig) -> _Source:
+        values = column.read(df[column.name].dropna())
+        floor = config.rare_floor
+        if column.kind in LABELLED:
+            if floor <= 1:
+                return cls(column, Labels.learn(values, order=column.categories))
+            labels, other, _ = Labels.supported(values, column.categories, floor)
+            return cls(column, labels, other)
+        if floor <= 1:
             return cls(column, None)
-        return cls(column, Labels.learn(column.read(df[column.name].dropna()), order=column.categories))
+        numbers = values.to_numpy(dtype=np.float64)
+        distinct, counts = np.unique(numbers, return_counts=True)
+        decimals = count_decimals(numbers)
+        lows, highs = intervals(distinct, counts, floor=floor, most=config.quantiles, decimals=decimals)
+        return cls(column, None, None, tuple(zip(lows.tolist(), highs.tolist(), strict=True)))
+
+    @property
+    def n_codes(self) -> int | None:
+        """Codes of labels, that of the rare ones too; None for a number."""
+        if self.labels is None:
+            return None
+        return len(self.labels.values) + (self.other == len(self.labels.values))
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is anything to tell apart."""
+        return self.n_codes != 0
 
     def read(self, df: pd.DataFrame) -> NDArray[np.float64]:
         """Return codes or numbers, (N,), NaN where missing."""
@@ -71,18 +106,53 @@ class _Source:
         values = self.column.read(series[there])
         numbers = np.full(len(series), np.nan)
         if self.labels is not None:
-            numbers[there] = self.labels.encode(values)
+            codes = self.labels.encode(values) if self.other is None else self.labels.find(values)
+            numbers[there] = codes if self.other is None else np.where(codes < 0, self.other, codes)
+        elif self.ends:
+            numbers[there] = np.searchsorted(self._borders, values.to_numpy(dtype=np.float64), side="left")
         else:
             numbers[there] = np.clip(values.to_numpy(dtype=np.float64), -LARGEST, LARGEST)
         return numbers
 
+    @property
+    def _borders(self) -> NDArray[np.float64]:
+        ends = np.array(self.ends)
+        borders: NDArray[np.float64] = ends[:-1, 1] / 2 + ends[1:, 0] / 2
+        return borders
+
+    def middles(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a tree is to predict for intervals: their middles; numbers as they are where there are none."""
+        if not self.ends:
+            return places
+        middles: NDArray[np.float64] = np.array(self.ends).mean(axis=1).clip(-LARGEST, LARGEST)[places.astype(np.int64)]
+        return middles
+
+    def number_at(self, threshold: float) -> float:
+        """The number at which a tree splits that says `threshold`; infinite where it splits nothing."""
+        if not self.ends:
+            return threshold
+        place = math.floor(threshold) if math.isfinite(threshold) else -1
+        if 0 <= place < len(self.ends) - 1:
+            return float(self._borders[place])
+        return -math.inf if threshold < 0 else math.inf
+
     def to_json(self) -> dict[str, Any]:
-        return {"column": self.column.to_json(), "labels": None if self.labels is None else list(self.labels.values)}
+        plain: dict[str, Any] = {
+            "column": self.column.to_json(),
+            "labels": None if self.labels is None else list(self.labels.values),
+        }
+        if self.other is not None:
+            plain["other"] = self.other
+        return plain | ({"ends": [list(pair) for pair in self.ends]} if self.ends else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> _Source:
         labels = data["labels"]
-        return cls(Column.from_json(data["column"]), None if labels is None else Labels(tuple(labels)))
+        ends = tuple((float(low), float(high)) for low, high in data.get("ends", ()))
+        labels, other = None if labels is None else Labels(tuple(labels)), data.get("other")
+        if other is not None and (labels is None or type(other) is not int or not 0 <= other <= len(labels.values)):
+            raise ValueError("rare labels have a code that the column does not have")
+        return cls(Column.from_json(data["column"]), labels, other, ends)
 
 
 @dataclass(frozen=True)
@@ -95,10 +165,21 @@ class FeatureEncoder:
     """The column to predict."""
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, schema: Schema, target_name: str | int) -> FeatureEncoder:
+    def learn(
+        cls, df: pd.DataFrame, schema: Schema, target_name: str | int, config: TokenConfig | None = None
+    ) -> FeatureEncoder:
         """Take every column that says something but the target to predict it from; collect the categories of both."""
-        sources = (c for c in schema.columns if c.name != target_name and c.kind in (*MEASURED, *LABELLED))
-        return cls(tuple(_Source.learn(df, c) for c in sources), _Source.learn(df, schema.column(target_name)))
+        config = config or TokenConfig()
+        columns = (c for c in schema.columns if c.name != target_name and c.kind in (*MEASURED, *LABELLED))
+        sources = [_Source.learn(df, c, config) for c in columns]
+        goal = _Source.learn(df, schema.column(target_name), config)
+        return cls(tuple(source for source in sources if source.says_something), goal)
+
+    @property
+    def can_learn(self) -> bool:
+        """Whether there is something to predict, and something to predict it from."""
+        varies = len(self.goal.ends) != 1 if self.n_classes is None else self.n_classes > 1
+        return varies and bool(self.sources)
 
     @property
     def target_name(self) -> str | int:
@@ -108,22 +189,22 @@ class FeatureEncoder:
     @property
     def n_classes(self) -> int | None:
         """Classes of the column to predict, None for a number."""
-        return None if self.goal.labels is None else len(self.goal.labels.values)
+        return self.goal.n_codes
 
     def features(self, df: pd.DataFrame) -> Features:
         """Encode every column but the target, which need not be there."""
         matrix = np.empty((len(df), len(self.sources)), dtype=np.float64)
         for place, source in enumerate(self.sources):
             matrix[:, place] = source.read(df)
-            if source.labels is not None:
+            if source.n_codes is not None:
                 # A missing category is one more code, which every library knows how to split by.
-                matrix[np.isnan(matrix[:, place]), place] = len(source.labels.values)
+                matrix[np.isnan(matrix[:, place]), place] = source.n_codes
         return Features(matrix, tuple(place for place, source in enumerate(self.sources) if source.labels is not None))
 
     def target(self, df: pd.DataFrame) -> Target:
         """Encode the target; no row of `df` may lack it."""
         values = self.goal.read(df)
-        return Target(values if self.n_classes is None else values.astype(np.int64), self.n_classes)
+        return Target(self.goal.middles(values) if self.n_classes is None else values.astype(np.int64), self.n_classes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -101,3 +101,20 @@ def canonical(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
 def defaults(space: Space) -> dict[str, Any]:
     """Return what is used where nothing is searched."""
     return {name: parameter.default for name, parameter in space.items()}
+
+
+def leaves_of(name: str, params: Mapping[str, Any], rows: int, n_classes: int | None) -> dict[str, Any]:
+    """The parameters with leaves of at least so many rows, as far as the library can be told."""
+    if name == "lightgbm":
+        return {**params, "min_child_samples": max(rows, params.get("min_child_samples", 0))}
+    if name == "decision_tree":
+        return {**params, "min_samples_leaf": max(rows, params.get("min_samples_leaf", 0))}
+    if name == "xgboost":
+        # A row weighs at most 1 for a number, 1/4 for two classes, 1/2 for more.
+        weight = rows * (1.0 if n_classes is None else 0.25 if n_classes == 2 else 0.5)
+        return {**params, "min_child_weight": max(weight, params.get("min_child_weight", 0))}
+    if name == "catboost":
+        # Fewer rounds of halving, until even the smallest of the leaves is likely to have enough.
+        depth = params.get("depth", CATBOOST_SPACE["depth"].default)
+        return {**params, "depth": max(1, int(depth) - (rows.bit_length() - 3))}
+    return dict(params)

@@ -1,0 +1,221 @@
+"""What at least so many rows support: labels, ranges and intervals that describe no single row.
+
+Everything here is learned from counts: distinct values, ascending, and how many rows have each. Whoever has other
+counts of the same table, rounded or with noise, gets what those support.
+
+A label is kept if `floor` rows have it. A number keeps its own id if `floor` rows have it; all others are told by the
+mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals lie half a step beside
+the grid, where no value of the column can lie, so that an end never is a value of a row.
+
+Shapes: `D` distinct values, `Q` intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[Any]
+LARGEST_GRID = 2.0**50
+"""Numbers of more steps than this have no half steps between them."""
+
+
+def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | None]:
+    """Places of the labels that enough rows have, and the code of all others among them; None where there are none.
+
+    The others are a group, coded after the kept ones. Where even all together are too few they are taken for the
+    commonest label, so that no code stands for them alone.
+    """
+    kept = np.flatnonzero(counts >= floor)
+    if not len(kept) or len(kept) == len(counts):
+        return kept, None
+    left = counts.sum() - counts[kept].sum()
+    return kept, len(kept) if left >= floor else int(np.argmax(counts[kept]))
+
+
+def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
+    """Ends beyond each of which at least `floor` rows lie, or on it: each the mean of `floor` rows near it.
+
+    The `floor` - 1 rows that lie farthest out on either side have no say in it but by their number.
+    """
+    total = float(counts.sum())
+    if total < 3 * floor - 2:  # too few rows for two ends: one point in the middle of at least `floor` of them
+        half = max(total - 2 * (floor - 1), min(floor, total)) / 2
+        middle = _mean_of_ranks(distinct, counts, total / 2 - half, total / 2 + half)
+        return middle, middle
+    low = _mean_of_ranks(distinct, counts, floor - 1, 2 * floor - 1)
+    high = _mean_of_ranks(distinct, counts, total - 2 * floor + 1, total - floor + 1)
+    return min(low, high), max(low, high)
+
+
+def slice_means(values: Floats, floor: int, most: int) -> Floats:
+    """Means of up to `most` slices of the values in order, of at least `floor` rows each, the outermost clipped."""
+    distinct, counts = np.unique(values, return_counts=True)
+    ordered = np.clip(np.sort(values), *supported_range(distinct, counts, floor))
+    slices = np.array_split(ordered, max(1, min(most, len(ordered) // floor)))
+    means: Floats = np.array([part.mean() for part in slices])
+    return means
+
+
+def _mean_of_ranks(distinct: Floats, counts: Counts, start: float, stop: float) -> float:
+    """Mean of the rows from one rank to another, in ascending order."""
+    ends = np.cumsum(counts)
+    inside = np.clip(np.minimum(ends, stop) - np.maximum(ends - counts, start), 0, None)
+    base = distinct[int(np.argmax(inside > 0))]  # sums of large numbers that hardly differ would lose their digits
+    return float(base + ((distinct - base) * inside).sum() / inside.sum())
+
+
+def intervals(
+    distinct: Floats, counts: Counts, *, floor: int, most: int, decimals: int | None = None
+) -> tuple[Floats, Floats]:
+    """Ends of about `most` ids (Q,), each of which at least `floor` rows fall into; equal ends are a value of its own.
+
+    A value falls into the id that it is nearest to.
+    """
+    grid = _Grid.of(distinct, decimals)
+    ends = supported_range(distinct, counts, floor)
+    inner = np.clip(distinct, *ends)
+    groups = _first_cut(counts, floor, most)
+    while groups:
+        lows, highs = _ends(groups, distinct, inner, counts, ends, grid)
+        borders = highs[:-1] / 2 + lows[1:] / 2
+        rows = np.bincount(np.searchsorted(borders, distinct, side="left"), weights=counts, minlength=len(groups))
+        # An interval that its neighbours leave no room, or too few rows, is joined to one of them.
+        crowded = (lows > highs) | np.append(False, lows[1:] <= lows[:-1]) | ((lows == highs) & (grid is not None))
+        thin = np.array([not group.atom for group in groups]) & ((rows < floor) | crowded)
+        if not thin.any():
+            return lows, highs
+        worst = int(np.argmin(np.where(thin, rows, np.inf)))
+        groups = _joined(groups, worst)
+    middle = (ends[0] + ends[1]) / 2
+    return (np.array([middle]), np.array([middle])) if grid is None else grid.around(middle)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Distinct values from `start` to before `stop`; an atom is one value that keeps an id."""
+
+    start: int
+    stop: int
+    atom: bool
+    rows: float
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Multiples of a step, and the places half way between them."""
+
+    decimals: int
+
+    @classmethod
+    def of(cls, distinct: Floats, decimals: int | None) -> _Grid | None:
+        """The grid of so many decimals, or a coarser one that holds all values too where that has too many steps."""
+        largest = float(np.abs(distinct).max(initial=0))
+        while decimals is not None and largest * 10.0**decimals > LARGEST_GRID:
+            decimals = decimals - 1 if np.array_equal(np.round(distinct, decimals - 1), distinct) else None
+        return None if decimals is None else cls(decimals)
+
+    @property
+    def step(self) -> float:
+        return float(10.0**-self.decimals)
+
+    def beside(self, value: float) -> float:
+        """The place between two grid points that a value is nearest to."""
+        count = np.floor(np.round(value * 10.0**self.decimals, 6))
+        return float(np.round((count + 0.5) / 10.0**self.decimals, self.decimals + 1))
+
+    def around(self, value: float) -> tuple[Floats, Floats]:
+        """Both places beside the grid point that a value is nearest to."""
+        point = np.rint(value * 10.0**self.decimals)
+        low, high = (np.round((point + side) / 10.0**self.decimals, self.decimals + 1) for side in (-0.5, 0.5))
+        return np.array([low]), np.array([high])
+
+
+def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
+    """Values that fill an id by themselves, and what lies between them in pieces of about equal mass."""
+    mass = max(float(counts.sum()) / most, 1.0)
+    atoms = counts >= (floor if len(counts) <= most else max(floor, mass))
+    atoms[[0, -1]] = counts[[0, -1]] >= floor  # ends are often marks or limits: 0, 99, 100 %
+    groups: list[_Group] = []
+    place = 0
+    while place < len(counts):
+        if atoms[place]:
+            groups.append(_Group(place, place + 1, True, float(counts[place])))
+            place += 1
+            continue
+        stop = place + int(np.argmax(np.append(atoms[place:], True)))
+        groups += _pieces(counts, place, stop, max(float(floor), mass))
+        place = stop
+    return [group for group in groups if group.rows >= floor]
+
+
+def _pieces(counts: Counts, start: int, stop: int, mass: float) -> list[_Group]:
+    """Cut a stretch where each share of its rows is reached; a value never lies in two pieces."""
+    below = np.cumsum(counts[start:stop])
+    n = max(1, int(below[-1] / mass))
+    cuts = np.unique(np.searchsorted(below, below[-1] * np.arange(n) / n, side="right"))
+    starts = start + cuts
+    rows = np.diff(np.append(np.append(0, below)[cuts], below[-1]))
+    return [_Group(int(a), int(b), False, float(r)) for a, b, r in zip(starts, [*starts[1:], stop], rows, strict=True)]
+
+
+def _joined(groups: list[_Group], k: int) -> list[_Group]:
+    """Join a piece to the smaller of the pieces that it touches; one that touches none is left out."""
+    own = groups[k]
+    touching = [
+        i
+        for i in (k - 1, k + 1)
+        if 0 <= i < len(groups) and not groups[i].atom and (groups[i].stop == own.start or groups[i].start == own.stop)
+    ]
+    if not touching:
+        return groups[:k] + groups[k + 1 :]
+    other = min(touching, key=lambda i: groups[i].rows)
+    first, last = sorted((k, other))
+    both = _Group(groups[first].start, groups[last].stop, False, own.rows + groups[other].rows)
+    return [*groups[:first], both, *groups[last + 1 :]]
+
+
+def _ends(
+    groups: list[_Group], distinct: Floats, inner: Floats, counts: Counts, ends: tuple[float, float], grid: _Grid | None
+) -> tuple[Floats, Floats]:
+    """Ends of each group: those of an even spread with the mean and the deviation of its rows."""
+    lows, highs = np.empty(len(groups)), np.empty(len(groups))
+    means = np.empty(len(groups))
+    for k, group in enumerate(groups):
+        own = slice(group.start, group.stop)
+        if group.atom:
+            lows[k] = highs[k] = means[k] = distinct[group.start]
+            continue
+        values, weights = inner[own], counts[own]
+        base = values[0]
+        mean = ((values - base) * weights).sum() / weights.sum()
+        spread = np.sqrt(3 * ((values - base - mean) ** 2 * weights).sum() / weights.sum())
+        means[k] = base + mean
+        low, high = max(means[k] - spread, ends[0]), min(means[k] + spread, ends[1])
+        if grid is None:
+            lows[k], highs[k] = low, high
+        else:
+            lows[k] = min(grid.beside(low), grid.around(means[k])[0][0])
+            highs[k] = max(grid.beside(high), grid.around(means[k])[1][0])
+    _part(groups, lows, highs, means, grid)
+    return lows, highs
+
+
+def _part(groups: list[_Group], lows: Floats, highs: Floats, means: Floats, grid: _Grid | None) -> None:
+    """Move the ends of neighbours apart, in place."""
+    for k in range(len(groups) - 1):
+        if groups[k].atom and groups[k + 1].atom:
+            continue
+        if groups[k].atom:
+            nearest = highs[k] + (grid.step / 2 if grid else (means[k + 1] - highs[k]) / 100)
+            lows[k + 1] = max(lows[k + 1], nearest)
+        elif groups[k + 1].atom:
+            nearest = lows[k + 1] - (grid.step / 2 if grid else (lows[k + 1] - means[k]) / 100)
+            highs[k] = min(highs[k], nearest)
+        elif highs[k] > lows[k + 1]:
+            middle = highs[k] / 2 + lows[k + 1] / 2
+            highs[k] = lows[k + 1] = middle if grid is None else grid.beside(middle)
