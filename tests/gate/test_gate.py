@@ -43,7 +43,7 @@ def leaking(people) -> TabTreeFormer:
     return TabTreeFormer(
         target="y",
         **SMALL,
-        tokens={"quantiles": 140},
+        tokens={"quantiles": 140, "rare_floor": 0},
         model={"width": 48, "order": "natural", "basis": 0, "smoothing": 0.0, "pool": 2},
         train={
             "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,

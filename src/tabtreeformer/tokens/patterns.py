@@ -53,7 +53,7 @@ class Pattern:
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Pattern | None:
         """The pattern that all distinct texts share, or None; a stretch keeps only words that `floor` of them have."""
-        if len(texts) < floor:
+        if not texts:
             return None
         if all(UUID.fullmatch(text) for text in texts):
             return _uuids(upper=any("A" <= c <= "F" for text in texts for c in text))

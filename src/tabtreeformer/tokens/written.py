@@ -119,8 +119,7 @@ class KeyCodec:
             return cls(NumberKeys.learn(values, column, config.rare_floor))
         texts = [str(value) for value in values.unique()]
         pattern = None if column.placeholder else Pattern.learn(texts, config.rare_floor or TEXT_FLOOR)
-        if pattern is not None and config.rare_floor > 1:
-            pattern = pattern.rounded()
+        pattern = _protected(pattern, texts, config.rare_floor)
         return cls(pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts)))
 
     def slots(self, column: int) -> tuple[Slot, ...]:
@@ -173,8 +172,7 @@ class TextCodec:
         writer: Writer | None = None
         if rare:
             pattern = None if column.placeholder else _common_pattern(rare, floor)
-            if pattern is not None and config.rare_floor > 1:
-                pattern = pattern.rounded()
+            pattern = _protected(pattern, rare, config.rare_floor)
             writer = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
         return cls(Labels(tuple(sorted(str(text) for text in kept))), writer, len(rare))
 
@@ -222,6 +220,13 @@ class TextCodec:
         """Inverse of `to_json`."""
         writer = None if data["writer"] is None else _writer_from_json(data["writer"])
         return cls(Labels(tuple(data["labels"])), writer, data["n_rare"])
+
+
+def _protected(pattern: Pattern | None, texts: list[str], floor: int) -> Pattern | None:
+    """A pattern that tells neither the largest number nor what fewer than `floor` texts have in common."""
+    if pattern is None or floor <= 1:
+        return pattern
+    return pattern.rounded() if len(texts) >= floor else None
 
 
 def _unlike(stem: str, texts: list[str]) -> str:
