@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 
 from ..tokens.atoms import AtomCodec
 from .histograms import Histograms
@@ -146,6 +145,8 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
 
 def smoothed(counts: Floats) -> Floats:
     """Counts that nothing is below zero in: the nearest running total that never falls."""
+    from sklearn.isotonic import isotonic_regression
+
     total = isotonic_regression(np.clip(counts.cumsum(), 0, max(counts.sum(), 1.0)))
     return np.diff(np.asarray(total, dtype=np.float64), prepend=0.0)
 
