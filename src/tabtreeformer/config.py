@@ -157,6 +157,8 @@ class TrainConfig:
     """Optimiser steps of a network, the shared ones included (the paper's s)."""
     batch_size: int = 128
     """Rows a step; halved when a GPU runs out of memory."""
+    accumulate: int = 1
+    """Pieces in which the rows of a step pass through the network, one after the other: less memory, same update."""
     learning_rate: float = 5e-4
     """Peak rate of AdamW; falls linearly to zero."""
     weight_decay: float = 0.0
@@ -205,7 +207,7 @@ class TrainConfig:
     """auto is fp16 on a GPU and fp32 on a CPU."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "validate_every", "patience"):
+        for name in ("steps", "batch_size", "accumulate", "validate_every", "patience"):
             _at_least(f"train.{name}", getattr(self, name), 1)
         _at_least("train.shared_passes", self.shared_passes, 0)
         if self.bank is not None:

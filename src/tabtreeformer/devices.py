@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from .errors import ConfigError
@@ -10,7 +12,10 @@ from .errors import ConfigError
 def choose_device(name: str) -> torch.device:
     """The device that a name means here, or an error that says which there are."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if not torch.cuda.is_available():
+            return torch.device("cpu")
+        local = os.environ.get("LOCAL_RANK")  # torchrun's: one GPU a process
+        return torch.device("cuda" if local is None else f"cuda:{local}")
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

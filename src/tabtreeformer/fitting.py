@@ -31,6 +31,7 @@ from .tokens.codec import protected_schema
 from .tokens.protection import protection
 from .training import Trained, draw_masks, train_networks
 from .training.checkpoint import TOKENS, RunFolder, Stage
+from .training.team import Team
 
 TUNING_SHARE = 0.25
 """Largest share of a budget that the search for tree parameters may take."""
@@ -117,11 +118,12 @@ def _fit(
     n_classes = None if encoder is None else encoder.n_classes
     config = table.fitting(request.configure(table.n_rows, n_classes, frame.shape[1]))
     relations = request.relations(schema)
-    folder.begin(identity(frame, schema, config, relations, seed, request.device) if folder.path else {})
+    if folder.needed:
+        folder.begin(identity(frame, schema, config, relations, seed, request.device, folder.team.size))
     codec = TableCodec.learn(frame, schema, config.tokens, relations)
     budget = math.inf if request.budget_seconds is None else request.budget_seconds
-    floor, in_time = config.tokens.rare_floor, _in_time(config.tree, budget)
-    leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, folder.stage("trees"), floor)
+    floor, in_time, stage = config.tokens.rare_floor, _in_time(config.tree, budget), folder.stage("trees")
+    leaf_model = _fit_trees(in_time, encoder, table.for_trees, tree_seed, progress, stage, floor, folder.team)
     tree_seconds = folder.seconds
 
     for note in codec.notes:
@@ -129,7 +131,7 @@ def _fit(
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
     progress.note(_plan(request.preset, config, layout))
     tokens, codec = table.tokens(codec, encoder, leaf_model, layout, progress)
-    if isinstance(tokens, np.memmap) and folder.path:  # of a table in parts, only a sample was known before
+    if isinstance(tokens, np.memmap) and folder.needed:  # of a table in parts, only a sample was known before
         folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
     left = budget - folder.seconds - request.gate_seconds
     with threads_for(config.model.width):
@@ -200,13 +202,15 @@ def _fit_trees(
     progress: Progress,
     checkpoints: Stage,
     floor: int,
+    team: Team,
 ) -> trees.LeafModel:
     """Fit the trees; none where there is nothing to predict."""
     if encoder is None:
         return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
     known = frame[frame[encoder.target_name].notna()]  # rows without a target teach nothing, and have leaves
-    return fit_leaf_model(config, encoder.features(known), encoder.target(known), number, progress, checkpoints, floor)
+    features, target = encoder.features(known), encoder.target(known)
+    return fit_leaf_model(config, features, target, number, progress, checkpoints, floor, team)
 
 
 def _in_time(config: TreeConfig, budget: float) -> TreeConfig:

@@ -18,6 +18,7 @@ from .config import Config, TreeConfig
 from .progress import Progress
 from .schema import Schema
 from .training.checkpoint import Stage
+from .training.team import Team
 
 
 def identity(
@@ -27,6 +28,7 @@ def identity(
     relations: Sequence[str] | None,
     seed: np.random.SeedSequence,
     device: torch.device,
+    processes: int,
 ) -> dict[str, Any]:
     """All that the trained weights follow from; plain data."""
     settings = config.to_json()
@@ -34,7 +36,7 @@ def identity(
     return {
         "table": fingerprint(frame),
         "schema": hashlib.sha256(dump_json(schema.to_json())).hexdigest(),
-        "settings": {**settings, "constraints": relations, "device": device.type},
+        "settings": {**settings, "constraints": relations, "device": device.type, "processes": processes},
         "versions": versions(),
         "seed": str(seed.entropy),
     }
@@ -68,13 +70,18 @@ def fit_leaf_model(
     seed: int,
     progress: Progress,
     checkpoints: Stage,
-    floor: int = 0,
+    floor: int,
+    team: Team,
 ) -> trees.LeafModel:
-    """The trees of a run: those it has, or new ones, with the trials that it has."""
+    """The trees of a run: those it has, or new ones with the trials that it has; the first process grows them."""
     loaded = checkpoints.load()
     state = {"text": None, "scores": [], "seconds": 0.0} if loaded is None else loaded[0]
     if state["text"] is not None:
         return trees.load_leaf_model(config.model, state["text"])
+    if not team.first:
+        text = team.share(None)
+        assert text is not None
+        return trees.load_leaf_model(config.model, text.decode())
 
     def keep(trials: trees.Trials) -> None:
         if checkpoints.due:
@@ -83,4 +90,5 @@ def fit_leaf_model(
     trials = trees.Trials(state["scores"], state["seconds"], keep)
     leaf_model = trees.fit_leaf_model(config, features, target, seed, progress, trials, floor)
     checkpoints.save({"text": leaf_model.to_text(), "scores": trials.scores, "seconds": trials.seconds})
+    team.share(leaf_model.to_text().encode())
     return leaf_model

@@ -33,6 +33,7 @@ from .tables.chunks import take_any
 from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
 from .training.checkpoint import EVERY_SECONDS, RunFolder
+from .training.team import join
 
 
 class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
@@ -155,9 +156,12 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         )
         if self.dp is not None and checkpoint_dir is not None:
             raise ConfigError("checkpoints hold what has no noise yet: differential privacy has none, leave them out")
-        progress = self._progress()
-        folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note)
-        seed = seed_sequence(folder.seed if self.random_state is None else self.random_state)
+        team = join()
+        if self.dp is not None and team.size > 1:
+            raise ConfigError("differential privacy trains in one process; start it without torchrun")
+        progress = self._progress() if team.first else Silent()
+        folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note, team)
+        seed = seed_sequence(self.random_state) if self.random_state is not None else folder.new_seed()
         table, kind = take_any(df)
         if self.holdout is not None:
             table, request = set_aside(table, self.holdout, request, seed)

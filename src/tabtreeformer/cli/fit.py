@@ -167,6 +167,7 @@ def fit(
     from ..progress import parse_duration
     from ..synthesizer import TabTreeFormer
     from ..tables import read_table
+    from ..training.team import join
     from .stream import in_parts, place_of, settled
 
     options = given(
@@ -175,9 +176,12 @@ def fit(
     )  # fmt: skip
     place = place_of(table, options)
     output = output or Path(place.stem + ".tabtree")
-    check_writable(output)
+    team = join()
+    if team.first:
+        check_writable(output)
+    quiet = quiet or not team.first
     folder = run_folder(output, checkpoint, resume)
-    seed = run_seed(folder, seed)
+    seed = run_seed(folder, seed, team)
     sections: dict[str, Any] = dict(parse_settings(settings or ()))
     if tree is not None:
         sections.setdefault("tree", {})["model"] = tree
@@ -189,7 +193,8 @@ def fit(
     else:
         df = read_table(table, **options)
     n_rows, n_columns = df.shape if chunks is None else (chunks.n_rows, chunks.n_columns)
-    check_writable(output, model_bytes(configure(preset, sections, n_rows, None, n_columns), n_rows, n_columns))
+    if team.first:
+        check_writable(output, model_bytes(configure(preset, sections, n_rows, None, n_columns), n_rows, n_columns))
     if drop_missing:
         kept = df.dropna(ignore_index=True)
         if not quiet and len(kept) < len(df):
@@ -197,7 +202,7 @@ def fit(
         df = kept
     held = None
     if holdout is not None:
-        df, held, parts = _set_aside(df, holdout, seed, output, place.ending)
+        df, held, parts = _set_aside(df, holdout, seed, output, place.ending, team.first)
     dp = private(epsilon, delta)
     if dp:
         schema = public_schema(schema_file, categorical)
@@ -216,7 +221,7 @@ def fit(
         random_state=seed,
         verbose=not quiet,
     )
-    fit_and_save(model, df, schema, held, output, folder, keep_checkpoint)
+    fit_and_save(model, df, schema, held, output, folder, keep_checkpoint, team)
     if not quiet:
         record, n_columns = model.fitted_.record, len(model.fitted_.schema.names)
         typer.echo(f"learned {record['rows']:,} rows × {n_columns} columns in {record['fit_seconds']:.1f} s")
@@ -250,7 +255,7 @@ def public_schema(schema_file: Path | None, categorical: list[str] | None) -> Sc
 
 
 def _set_aside(
-    df: pd.DataFrame, share: float, seed: int | None, output: Path, ending: str
+    df: pd.DataFrame, share: float, seed: int | None, output: Path, ending: str, writes: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[Path, Path]]:
     """Split rows off at random; write both parts beside the model, in the format of the table."""
     import numpy as np
@@ -263,5 +268,6 @@ def _set_aside(
     numbers = split_off(len(df), share, np.random.default_rng(seed))
     parts = [df.iloc[rows].reset_index(drop=True) for rows in numbers]
     for part, path in zip(parts, paths, strict=True):
-        write_table(part, path)
+        if writes:
+            write_table(part, path)
     return parts[0], parts[1], paths

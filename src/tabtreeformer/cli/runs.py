@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from ..config import Config
     from ..synthesizer import TabTreeFormer
+    from ..training.team import Team
 
 
 def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | None:
@@ -24,35 +25,34 @@ def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | No
     return folder
 
 
-def run_seed(folder: Path | None, seed: int | None) -> int | None:
-    """A run that goes on keeps its seed, and one that may have to needs one."""
-    import numpy as np
-
+def run_seed(folder: Path | None, seed: int | None, team: Team) -> int | None:
+    """A run that goes on keeps its seed; one that may have to, or has several processes, needs one."""
     from ..training.checkpoint import RunFolder
 
-    if folder is None or seed is not None:
+    if seed is not None or (folder is None and team.size == 1):
         return seed
-    stored = RunFolder.at(folder).seed
-    return stored if stored is not None else int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return int(str(RunFolder.at(folder, team=team).new_seed().entropy))
 
 
 def fit_and_save(
-    model: TabTreeFormer, df: Any, schema: Any, held: Any, output: Path, folder: Path | None, keep: bool
+    model: TabTreeFormer, df: Any, schema: Any, held: Any, output: Path, folder: Path | None, keep: bool, team: Team
 ) -> None:
-    """Fit, write the model, and only then let go of what a new attempt would need."""
+    """Fit, write the model, and only then let go of what a new attempt would need; one of several processes writes."""
     from ..errors import EndedEarlyWarning
     from ..training.checkpoint import RunFolder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EndedEarlyWarning)
         model.fit(df, schema, held, checkpoint_dir=folder, keep_checkpoint=True)
-    model.save(output)
+    if team.first:
+        model.save(output)
     if model.fitted_.record.get("interrupted"):
         how = "the same command and --resume" if folder else "--resume from the start, to be able to go on next time"
-        typer.echo(f"ttf: stopped early; wrote the best so far to {output}; fit with {how}", err=True)
+        if team.first:
+            typer.echo(f"ttf: stopped early; wrote the best so far to {output}; fit with {how}", err=True)
         raise typer.Exit(130)
     if folder is not None and not keep:
-        RunFolder.at(folder).remove()
+        RunFolder.at(folder, team=team).remove()
 
 
 def model_bytes(config: Config, n_rows: int, n_columns: int) -> int:

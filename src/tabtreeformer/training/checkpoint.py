@@ -22,18 +22,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 from torch import Tensor
 
 from ..archive import dump_json, load_json, read_archive, write_archive
 from ..errors import ArchiveError, ConfigError, EndedEarlyWarning, OutputError
 from ..files import check_room, replacing
+from .team import ALONE, Team
 
 EVERY_SECONDS = 60.0
 """Time between two checkpoints of a stage."""
 MOST_SHARE = 0.02
 """Where writing is slow, checkpoints grow rarer, so that they take no more than this share of the time."""
 FORM = "tabtreeformer checkpoint"
+MEMBERS = "state.json", "weights.safetensors"
 RUN, CLOCK, TOKENS = FILES = "run.json", "clock.json", "tokens.json"
 
 State = dict[str, Any]
@@ -51,6 +54,8 @@ class RunFolder:
     identity: State | None = None
     """What the run is of, where the folder holds one."""
     started: float = field(default_factory=time.monotonic)
+    team: Team = ALONE
+    """Only the first process has a folder; all go on from what it finds there."""
 
     @classmethod
     def at(
@@ -58,10 +63,11 @@ class RunFolder:
         path: str | os.PathLike[str] | None,
         every_seconds: float = EVERY_SECONDS,
         note: Callable[[str], None] = lambda message: None,
+        team: Team = ALONE,
     ) -> RunFolder:
         """Open a folder, or make it; one that cannot be written is an error now, not in an hour."""
-        if path is None:
-            return cls()
+        if path is None or not team.first:
+            return cls(team=team)
         if not every_seconds >= 0:
             raise ConfigError(f"checkpoint_every must be seconds from 0, got {every_seconds!r}")
         folder = Path(path)
@@ -72,7 +78,12 @@ class RunFolder:
         clock = _read_json(folder / CLOCK) or {"seconds": 0.0}
         _write_json(folder / CLOCK, clock)
         identity = _read_json(folder / RUN)
-        return cls(folder, every_seconds, note, clock["seconds"] if identity else 0.0, identity)
+        return cls(folder, every_seconds, note, clock["seconds"] if identity else 0.0, identity, team=team)
+
+    @property
+    def needed(self) -> bool:
+        """Whether anybody asks what the run is of."""
+        return self.path is not None or self.team.size > 1
 
     @property
     def seconds(self) -> float:
@@ -84,8 +95,14 @@ class RunFolder:
         """The seed that the run was started with."""
         return None if self.identity is None else int(self.identity["seed"])
 
+    def new_seed(self) -> np.random.SeedSequence:
+        """A seed where none was given: that of the run if it goes on, and the same in all processes."""
+        seed = np.random.SeedSequence() if self.seed is None else np.random.SeedSequence(self.seed)
+        return np.random.SeedSequence(self.team.share_number(int(str(seed.entropy))))
+
     def begin(self, identity: State, name: str = RUN) -> None:
-        """Say what the run is of; an error if the folder holds one of something else."""
+        """Say what the run is of; an error if the folder, or another process, has something else."""
+        self.team.check_same(identity)
         if self.path is None:
             return
         before = _read_json(self.path / name)
@@ -154,7 +171,7 @@ class Stage:
             return
         started = time.monotonic()
         cpu = {name: tensor.detach().contiguous().cpu() for name, tensor in (tensors or {}).items()}
-        members = {"state.json": dump_json(state), "weights.safetensors": safetensors.torch.save(cpu)}
+        members = dict(zip(MEMBERS, (dump_json(state), safetensors.torch.save(cpu)), strict=True))
         newest, previous = self._files()
         try:
             if newest.exists():
@@ -168,16 +185,25 @@ class Stage:
 
     def load(self) -> tuple[State, dict[str, Tensor]] | None:
         """The last whole state; None where there is none, and the stage starts from its beginning."""
+        members = self._read()
+        team = self._folder.team
+        if team.size > 1:
+            parts = [team.share(None if members is None else members[name]) for name in MEMBERS]
+            members = {name: part for name, part in zip(MEMBERS, parts, strict=True) if part is not None} or None
+        if members is None:
+            return None
+        state, weights = (members[name] for name in MEMBERS)
+        return load_json(state), safetensors.torch.load(weights)
+
+    def _read(self) -> dict[str, bytes] | None:
         if self._folder.path is None:
             return None
         for file in self._files():
             try:
-                members = read_archive(file, form=FORM) if file.exists() else None
+                if file.exists():
+                    return read_archive(file, form=FORM)
             except ArchiveError as error:
                 self._folder.note(f"left out a damaged checkpoint: {error}")
-                continue
-            if members is not None:
-                return load_json(members["state.json"]), safetensors.torch.load(members["weights.safetensors"])
         return None
 
     def _files(self) -> tuple[Path, Path]:

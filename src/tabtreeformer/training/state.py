@@ -44,7 +44,7 @@ def state_of(run: _Run, elapsed: float, *, done: bool = False) -> tuple[State, d
         tensors |= _named("best", run.best)
     for number, moments in run.optimizer.state_dict()["state"].items():
         tensors |= _named(f"optimizer.{number}", moments)
-    tensors["dropout"] = _dropout_state(run.device)
+    tensors |= {f"dropout.{rank}": t for rank, t in enumerate(run.team.gather(_dropout_state(run.device)))}
     return state, tensors
 
 
@@ -76,7 +76,7 @@ def restore(run: _Run, checkpoints: Stage) -> tuple[bool, float]:
         moments.setdefault(int(number), {})[moment] = tensor
     groups = run.optimizer.state_dict()["param_groups"]
     run.optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    _set_dropout_state(run.device, tensors["dropout"])
+    _set_dropout_state(run.device, tensors[f"dropout.{run.team.rank}"])
     return False, state["elapsed"]
 
 

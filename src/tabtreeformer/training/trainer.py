@@ -34,6 +34,7 @@ from .orders import draw_orders
 from .split import Rows, split_rows
 from .state import checkpoint_bytes, restore, state_of
 from .stopping import Allowance, EarlyStopping
+from .team import Team, alone
 
 
 @dataclass
@@ -120,11 +121,12 @@ def _train_networks(
     model.start_from(rows)
     folder.check_room(checkpoint_bytes(model.n_parameters))
     shared = shared_steps(len(rows), config)
-    side_by_side = _may_run_side_by_side(model, config, device)
+    team = folder.team
+    side_by_side = team.size == 1 and _may_run_side_by_side(model, config, device)
 
     histories: list[History] = []
     if shared:
-        run = _Run(model, config, device, shared_seed, History("shared start"))
+        run = _Run(model, config, device, shared_seed, History("shared start"), team)
         run.train(rows, None, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
         histories.append(run.history)
         progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
@@ -134,7 +136,7 @@ def _train_networks(
     histories += [History("network 1"), History("network 2")]
 
     def train(j: int, allowance: Allowance) -> None:
-        run = _Run(models[j], config, device, half_seeds[j], histories[j - 2])
+        run = _Run(models[j], config, device, half_seeds[j], histories[j - 2], team)
         # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
         own, others = parts[j]
         validation = take_rows(rows, others[: config.validation_rows], device)
@@ -176,13 +178,15 @@ class _Run:
         device: torch.device,
         seed: np.random.SeedSequence,
         history: History,
+        team: Team,
     ) -> None:
-        self.model, self.config, self.device, self.history = model, config, device, history
+        self.model, self.config, self.device, self.history, self.team = model, config, device, history, team
         self.loss = build_loss(model, config)
+        self.together = team.together(model, self.loss, device)
         batch_seed, mask_seed, validation_seed, dropout_seed = seed.spawn(4)
         self.batch_rng, self.mask_rng = np.random.default_rng(batch_seed), np.random.default_rng(mask_seed)
         self.validation_rng = np.random.default_rng(validation_seed)
-        self.dropout_seed = int(dropout_seed.generate_state(1, np.uint64)[0] >> 1)
+        self.dropout_seed = int(dropout_seed.generate_state(1, np.uint64)[0] >> 1) ^ team.rank
         self.precision = _precision(config.precision, device)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision is torch.float16)
         self.optimizer = torch.optim.AdamW(
@@ -219,8 +223,6 @@ class _Run:
         """
         prepared = None if validation is None else self._prepare(validation, self.validation_rng)
         self.batches = Batches(len(rows if own is None else own), self.batch_rng)
-        # What starts when the run is already ending is no part of the run that goes on later.
-        keeping = not allowance.asked.is_set()
         if validation is not None and own is not None:
             self.own = take_rows(rows, meter.own_rows(own, len(validation), self.config), self.device)
         with stage(progress, self.history.name, steps) as advance, _private_rng(self.dropout_seed, self.device):
@@ -231,23 +233,29 @@ class _Run:
                 return
             allowance = allowance.after(elapsed) if elapsed else allowance
             started = time.perf_counter() - self.history.seconds
+            _, asked, used, due = self.team.agreed(0.0, allowance.asked.is_set(), allowance.used, False)
+            # What starts when the run is already ending is no part of the run that goes on later.
+            keeping = not asked
             for step in range(max(before, 1), steps + 1):
                 if step > before:  # else taken before the run was cut short, and only to be judged
                     picked = self.batches.take(self.batch_size)
                     batch = take_rows(rows, picked if own is None else own[picked], self.device)
-                    self._set_rate(1 - max((step - 1) / steps, min(allowance.used, 1.0)))
-                    self.losses.append(self._fitting_step(batch, progress))
+                    self._set_rate(1 - max((step - 1) / steps, min(used, 1.0)))
+                    loss = self._fitting_step(batch, progress)
+                    loss, asked, used, due = self.team.agreed(
+                        loss, allowance.asked.is_set(), allowance.used, checkpoints.due
+                    )
+                    self.losses.append(loss)
                     self._follow(step)
                     self.history.steps, self.history.rows = step, self.history.rows + len(batch)
                     self.history.seconds = time.perf_counter() - started
                     pace = f"{self.history.rows / self.history.seconds:,.0f}"
-                    advance(loss=f"{self.losses[-1]:.3f}", **{"rows/s": pace})
-                asked = allowance.asked.is_set()
-                if keeping and (asked or checkpoints.due):
+                    advance(loss=f"{loss:.3f}", **{"rows/s": pace})
+                if keeping and (asked or due):
                     checkpoints.save(*state_of(self, allowance.elapsed))
                 # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run
                 # whose steps are no multiple of that is judged to its end.
-                last = step == steps or asked or allowance.used >= 1
+                last = step == steps or asked or used >= 1
                 if prepared is None or validation is None:
                     del self.losses[:-1]
                 elif step % self.config.validate_every == 0 or last:
@@ -281,17 +289,24 @@ class _Run:
         return {"valid": f"{valid_loss:.3f}", "memorised": f"{reading.gap:.2f} nats a row"}
 
     def _step(self, batch: Tensor) -> float:
-        """One update; returns the batch's loss."""
+        """One update; returns the batch's loss, or what this process adds to it."""
         self.model.train()
-        with self._autocast():
-            loss = self.loss(*self._prepare(batch, self.mask_rng), batch)
-        value = float(loss.item())
-        if not math.isfinite(value):
-            raise TabTreeFormerError(
-                f"{self.history.name}: the loss became {value}; lower train.learning_rate and fit again"
-            )
+        masked, order = self._prepare(batch, self.mask_rng)
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        value, pieces = 0.0, self.team.pieces(len(batch), self.config.accumulate)
+        for part, share in pieces:
+            # Processes exchange gradients once a step, after the last piece.
+            with contextlib.nullcontext() if part is pieces[-1][0] else alone(self.together):
+                with self._autocast():
+                    of_part = masked[part], None if order is None else order[part], batch[part]
+                    loss = (self.together or self.loss)(*of_part)
+                value += float(loss.item()) * share
+                if not math.isfinite(value):
+                    raise TabTreeFormerError(
+                        f"{self.history.name}: the loss became {value}; lower train.learning_rate and fit again"
+                    )
+                # A team averages the gradients of its processes, of which each has only its share.
+                self.scaler.scale(loss * (share * self.team.size)).backward()
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.scaler.step(self.optimizer)
@@ -313,12 +328,13 @@ class _Run:
     def _row_losses(self, prepared: tuple[Tensor, Tensor | None], rows: Tensor) -> NDArray[np.float64]:
         self.kept.eval()
         masked, order = prepared
-        losses = []
-        for start in range(0, len(rows), self.batch_size):
-            part = slice(start, start + self.batch_size)
+        losses = torch.zeros(len(rows), dtype=torch.float64)
+        own = self.team.part(len(rows))
+        for start in range(own.start, own.stop, self.batch_size):
+            part = slice(start, min(start + self.batch_size, own.stop))
             with self._autocast():
-                losses.append(self.row_losses(masked[part], None if order is None else order[part], rows[part]))
-        return torch.cat(losses).double().cpu().numpy()
+                losses[part] = self.row_losses(masked[part], None if order is None else order[part], rows[part]).cpu()
+        return self.team.total(losses).numpy()
 
     def _prepare(self, rows: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Replace a random part of the tokens by MASK, and draw the order of each row's columns if any is allowed."""
@@ -336,6 +352,11 @@ class _Run:
                 return self._step(batch)
             except torch.OutOfMemoryError:
                 pass  # the tensors of the failed step are freed only after this block
+            if self.team.size > 1:  # the others are waiting for this step's gradients
+                raise TabTreeFormerError(
+                    f"process {self.team.rank} has no memory for its part of a batch; lower train.batch_size or raise "
+                    "train.accumulate and fit again"
+                )
             self._halve_batch(progress)
             batch = batch[: self.batch_size]
 

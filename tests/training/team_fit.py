@@ -1,0 +1,80 @@
+"""Fits in two processes, started by torchrun from test_team.py; the first prints what became of it as JSON."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import torch
+
+from tabtreeformer import TabTreeFormer
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.training import trainer
+
+
+class Killed(BaseException):
+    """What no code of ours catches."""
+
+
+def table():
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from kill_fit import table
+
+    return table()
+
+
+def fit(settings, df=None, **options):
+    torch.set_num_threads(1)
+    model = TabTreeFormer(**settings, device="cpu", random_state=3, verbose=False)
+    return model.fit(table() if df is None else df, **options)
+
+
+def resumed(settings, folder):
+    """Fall dead in the middle, in all processes, and go on."""
+    step, count = trainer._Run._step, iter(range(10**6))
+
+    def mortal(run, *rest):
+        if next(count) >= 20:
+            raise Killed
+        return step(run, *rest)
+
+    trainer._Run._step = mortal
+    try:
+        fit(settings, checkpoint_dir=folder, checkpoint_every=0.0)
+    except Killed:
+        pass
+    finally:
+        trainer._Run._step = step
+    assert (Path(folder) / "network_1.checkpoint").exists()
+    return fit(settings, checkpoint_dir=folder)
+
+
+def refusal(settings, **changes):
+    """What this process says when the second process is asked for something else."""
+    second = os.environ["RANK"] == "1"
+    try:
+        fit({**settings, **(changes if second else {})}, table()[::-1] if second and not changes else None)
+    except ConfigError as error:
+        return str(error)
+
+
+def weights(model):
+    return [p.double().sum().item() for network in model.fitted_.models for p in network.parameters()]
+
+
+def main(place, cases):
+    facts = {"fits": {}}
+    for name, settings in cases.items():
+        model = fit(settings)
+        facts["fits"][name] = {"record": model.fitted_.record, "weights": weights(model)}
+        if name == "S":
+            again = resumed(settings, Path(place) / "run")
+            facts["resumed"] = {"record": again.fitted_.record, "weights": weights(again)}
+    facts["no seed"] = TabTreeFormer(**cases["auto"], device="cpu", verbose=False).fit(table()).fitted_.record["seed"]
+    facts["another table"] = refusal(cases["auto"])
+    facts["another setting"] = refusal(cases["auto"], train={"steps": 2})
+    (Path(place) / f"{os.environ['RANK']}.json").write_text(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))
