@@ -13,6 +13,7 @@ SMALL = {"model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1}}
 AUTO = {**SMALL, "train": {"steps": 60, "validate_every": 7, "patience": 4}}
 PAPER = {
     "preset": "S",
+    "privacy": "off",
     "tree": {"trials": 4, "params": {"n_estimators": 4, "num_leaves": 5}},
     "tokens": {"quantiles": 20, "bins": 4},
     "model": {**SMALL["model"], "dropout": 0.1},
@@ -36,7 +37,7 @@ def contents(path):
 def test_a_killed_fit_goes_on_and_ends_with_the_same_file(tmp_path, settings, seed):
     script = Path(__file__).parent / "kill_fit.py"
     command = [sys.executable, str(script), str(tmp_path), json.dumps(settings), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["killed"] >= 3

@@ -20,7 +20,9 @@ SETTINGS = [word for setting in TINY for word in ("--set", setting)]
 @pytest.fixture
 def fit(run, tmp_path, mixed):
     mixed.to_csv(tmp_path / "people.csv", index=False)
-    return lambda *words: run("fit", "people.csv", "--target", "income", "-o", "m.tabtree", *SETTINGS, *words)
+    return lambda *words: run(
+        "fit", "people.csv", "--target", "income", "-o", "m.tabtree", "--privacy", "off", *SETTINGS, *words
+    )
 
 
 @pytest.fixture

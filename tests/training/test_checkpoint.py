@@ -215,7 +215,7 @@ def stopped(tmp_path, tiny, mixed):
     """A run of fit that was interrupted, its settings and its folder."""
     patch = pytest.MonkeyPatch()
     interrupting_after(patch, 1)
-    model = TabTreeFormer("S", "income", **tiny, device="cpu", random_state=0, verbose=False)
+    model = TabTreeFormer("S", "income", **tiny, privacy="off", device="cpu", random_state=0, verbose=False)
     with pytest.warns(EndedEarlyWarning, match="fit again with the same checkpoint_dir to go on"):
         model.fit(mixed, checkpoint_dir=tmp_path / "run")
     patch.undo()

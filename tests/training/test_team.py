@@ -16,20 +16,22 @@ from kill_fit import table
 SMALL = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1}
 STEPS = {"steps": 24, "batch_size": 11, "validate_every": 5}  # 90 rows: halves of 45, whose last batch is one row
 TREE = {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}}
+PAPER = {"preset": "S", "tree": TREE, "tokens": {"quantiles": 20, "bins": 4}, "privacy": "off"}
 CASES = {
-    "auto": {"model": SMALL, "train": STEPS},
-    "S": {"preset": "S", "tree": TREE, "model": SMALL, "train": STEPS, "tokens": {"quantiles": 20, "bins": 4}},
+    "auto": {"model": SMALL, "train": STEPS, "privacy": "off"},
+    "S": {**PAPER, "model": SMALL, "train": STEPS},
     "pieces of half precision": {
-        "preset": "S", "tree": TREE, "model": {**SMALL, "dropout": 0.0}, "tokens": {"quantiles": 20, "bins": 4},
+        **PAPER,
+        "model": {**SMALL, "dropout": 0.0},
         "train": {**STEPS, "precision": "bf16", "accumulate": 2},
     },
-    "no trees": {"tree": "none", "model": SMALL, "train": STEPS},
-}  # fmt: skip
+    "no trees": {"tree": "none", "model": SMALL, "train": STEPS, "privacy": "off"},
+}
 
 
 def torchrun(*words):
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    return subprocess.run([*launch, *map(str, words)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([*launch, *map(str, words)], capture_output=True, text=True, timeout=900)
 
 
 def curve(record):
@@ -85,10 +87,8 @@ def test_processes_that_disagree_say_so(both):
 def test_the_command_line_writes_one_model_and_speaks_once(tmp_path):
     table().to_csv(tmp_path / "t.csv", index=False)
     settings = [f"--set={s}" for s in ("train.steps=8", "train.batch_size=16", "model.width=16", "model.heads=2")]
-    model = tmp_path / "t.tabtree"
-    done = torchrun(
-        "-m", "tabtreeformer", "fit", tmp_path / "t.csv", "-o", model, "--holdout", 0.2, "--resume", *settings
-    )
+    model, words = tmp_path / "t.tabtree", ["--holdout", 0.2, "--resume", "--privacy", "off", *settings]
+    done = torchrun("-m", "tabtreeformer", "fit", tmp_path / "t.csv", "-o", model, *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("learned 72 rows × 4 columns") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv", "t.holdout.csv", "t.tabtree", "t.train.csv"]
