@@ -14,6 +14,7 @@ from tabtreeformer.archive import load_json, read_archive
 from tabtreeformer.card import model_card, to_markdown
 from tabtreeformer.cli import main
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.evaluation import membership_attack, tells_members
 from tabtreeformer.gate import split_off, verdict_lines
 
 
@@ -198,3 +199,11 @@ def test_strict_limits_the_gap_and_the_papers_presets_have_no_limit():
     assert TabTreeFormer("S", privacy="strict")._config().train.gap_limit is None
     with pytest.raises(ConfigError, match="privacy must be one of"):
         TabTreeFormer(privacy="much")._config()
+
+
+@pytest.mark.parametrize(("found", "n", "leak"), [(4, 70, False), (21, 70, True), (60, 1000, True)])
+def test_members_beyond_all_others_are_a_leak_only_if_they_are_more_than_luck_makes(found, n, leak):
+    others = np.linspace(0, 1, n)
+    members = np.concatenate([np.full(found, 2.0), np.linspace(0, 0.9, n - found)])
+    told = tells_members(membership_attack(members, others).to_json(), "membership")
+    assert any("can be told" in finding.text for finding in told) == leak
