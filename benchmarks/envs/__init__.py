@@ -20,8 +20,8 @@ def names() -> list[str]:
 def create(name: str, folder: Path = FOLDER) -> Path:
     """Make the environment anew and return its Python.
 
-    The lists are complete, so that nothing is resolved: a package that a rival declares and does not need (torchvision
-    beside a CPU build of torch, say) is simply not in them.
+    The lists are complete, so that nothing but torch's own needs is resolved: a package that a rival declares and does
+    not need (torchvision beside a CPU build of torch, say) is simply not in them.
     """
     listing = HERE / f"{name}.txt"
     if not listing.exists():
@@ -30,6 +30,8 @@ def create(name: str, folder: Path = FOLDER) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
     python = next(p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.exists())
     pip = [python, "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    if "torch==" in listing.read_text(encoding="utf-8"):  # what torch needs depends on the build that pip finds
+        subprocess.run([*pip, "-c", listing, "torch"], check=True)
     subprocess.run([*pip, "--no-deps", "-r", listing], check=True)
     print(f"{name} is ready in {place}")
     return python

@@ -111,6 +111,8 @@ def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
     left.axhline(0, color=INK, linewidth=0.8)
     left.set(xlabel="columns of the table", ylabel="Trend of auto − Trend of the rival")
     right.set(xlabel="columns of the table", ylabel="milliseconds of processor a row", yscale="log")
+    right.yaxis.set_major_formatter("{x:g}")
+    right.yaxis.set_minor_formatter("{x:.2g}")
     right.legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
     return book.save("by_features", figure)
@@ -195,7 +197,7 @@ def tree_models(book: Book, frame: pd.DataFrame) -> bool:
         found = True
         table.T.plot.bar(ax=panel, rot=0, color=[OURS, *COLOURS[:3]][: len(table)], width=0.75)
         panel.set(title=base, ylabel="score of a model trained on the rows", ylim=(0.5, None))
-        panel.legend(fontsize=8, ncols=2)
+        panel.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.1))
     if not found:
         book.plots.close(figure)
         return False
@@ -217,6 +219,9 @@ def equal_time(book: Book, frame: pd.DataFrame) -> bool:
             if len(line):
                 panel.plot(line.index / 60, line, "o-", color=paint[name], label=name, markersize=4)
         panel.set(title=MEASURES[metric], xlabel="minutes given", xscale="log")
+        given = sorted(frame["budget_seconds"].unique() / 60)
+        panel.set_xticks(given, [f"{minutes:g}" for minutes in given])
+        panel.minorticks_off()
     panels[-1].legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
     return book.save("equal_time", figure)

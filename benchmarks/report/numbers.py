@@ -107,7 +107,7 @@ def against(frame: pd.DataFrame, ours: str = "auto") -> pd.DataFrame:
     if ours not in wide.columns.get_level_values(0):
         return pd.DataFrame()
     for rival in wide.columns.get_level_values(0).unique().drop(ours):
-        row: dict[str, float] = {}
+        row: dict[str, float] = {"runs of both": wide[[(rival, "shape"), (ours, "shape")]].dropna().shape[0]}
         for metric, title in metrics.items():
             if (rival, metric) not in wide or (ours, metric) not in wide:
                 continue
@@ -116,7 +116,6 @@ def against(frame: pd.DataFrame, ours: str = "auto") -> pd.DataFrame:
             better = difference > 0 if metric in ("utility", "fit_cpu_seconds") else difference < 0
             row[f"{title}, theirs − ours"] = difference.mean()
             row[f"ours better in {title}"] = better.sum()
-            row["runs of both"] = len(both)
         rows[rival] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -137,8 +136,8 @@ def missing(frame: pd.DataFrame, tables: Sequence[str], generators: Sequence[str
 
 
 def common(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The tables that all of the generators finished, and those generators: who has fewer than half of them is out."""
-    done = means(frame, "shape").reindex(columns=[n for n in names if n in set(frame["generator"])]).notna()
+    """The tables on which all of the generators were timed, and those generators: who has fewer than half is out."""
+    done = means(frame, "fit_cpu_seconds").reindex(columns=[n for n in names if n in set(frame["generator"])]).notna()
     kept = done.columns[done.sum() >= max(1, len(done) / 2)]
     tables = done.index[done[kept].all(axis=1)]
     return frame[frame["table"].isin(tables) & frame["generator"].isin(kept)], list(kept)

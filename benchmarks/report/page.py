@@ -29,7 +29,8 @@ All generators learn the same 80 % of a table (the split is the seed's) and draw
 are judged by the same code: utility is the signed relative error of models trained on them against models trained on
 real rows, tested on the real rest (`quick` settings, not tuned as in the paper); Shape and Trend are against the
 training rows. Each run is a process on one thread (`OMP_NUM_THREADS=1`), and times are processor seconds, which mean
-about the same on a busy machine. Packages of others run with their documented defaults; rivals without a package were
+about the same on a busy machine (this one was very busy, which costs every run caches and so
+processor time too). Packages of others run with their documented defaults; rivals without a package were
 written here from their papers, in sizes that a CPU can train (each file's first lines say how). The paper's numbers
 come from GPUs, tuned evaluators and other splits.
 """

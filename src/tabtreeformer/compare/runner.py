@@ -25,6 +25,8 @@ from .tables import Table
 METRICS = ("utility", "shape", "trend", "detection", "dcr", "copies", "membership")
 PATIENCE = 8
 """A worker may take so many times its budget by the clock: on a busy machine it waits for its turn."""
+OUT_OF_TIME = -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None
+"""How a process ends that the system ended for using up its processor time."""
 START_SECONDS = 60.0
 """What starting Python and importing libraries may take on top."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
@@ -115,7 +117,7 @@ def work(
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     wall = limits.budget_seconds * (2 if limits.told else PATIENCE) + START_SECONDS
     code, log = _process([str(generator.python), worker.__file__, str(folder / "job.json")], folder, generator, wall)
-    if code is None or code == -signal.SIGXCPU:
+    if code is None or code == OUT_OF_TIME:
         limit = f"{limits.budget_seconds:g} s"
         why = f"not done after {limit} of processor time" if code is not None else f"not done after {wall:g} s"
         return None, {"status": TIMEOUT, "message": why}
@@ -177,9 +179,17 @@ def _process(command: list[str], folder: Path, generator: GeneratorSpec, wall_se
             code = None
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                _kill(process)
                 process.wait()
     return code, log.read_text(encoding="utf-8", errors="replace")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started, where the system knows groups."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
 
 
 def _file_name(name: str) -> str:

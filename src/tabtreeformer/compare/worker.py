@@ -6,15 +6,18 @@ with a JSON file that says which columns are numbers, the new rows and a record 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
-import resource
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
+
+resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
+"""Limits and counts of the system; Windows has none, and there only the clock ends a run."""
 
 
 def main(path: str) -> None:
@@ -98,7 +101,7 @@ def _load(path: str) -> Any:
 
 def _limit(cpu_seconds: float | None) -> None:
     """Let the system end this process once it has used its time; what was used so far (imports) is not counted."""
-    if cpu_seconds is None:
+    if cpu_seconds is None or resource is None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -115,6 +118,8 @@ def _end_with(parent: int) -> None:
 
 def _clocks() -> tuple[float, float]:
     """Seconds by the clock, and of processors, of this process and those that it waited for."""
+    if resource is None:
+        return time.perf_counter(), time.process_time()
     used = [sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return time.perf_counter(), sum(used)
 
@@ -133,8 +138,10 @@ def _peak_mib() -> float:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 2**10
+    if resource is None:
+        return float("nan")
     unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / unit
 
 
 if __name__ == "__main__":
