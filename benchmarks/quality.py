@@ -3,6 +3,7 @@
     python benchmarks/quality.py --data ../shared/data --seeds 3 --jobs 2
     python benchmarks/quality.py --tables iris,diabetes --set train.steps=500 --label short
     python benchmarks/quality.py --tables diabetes,boston --ablations      each part of `auto` taken away in turn
+    python benchmarks/quality.py --jobs 64 --engine ray                    the grid on a Ray cluster
     python benchmarks/quality.py --tables credit-g --openml                downloads the table from openml.org
 
 One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
@@ -18,10 +19,12 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+
+from tabtreeformer import engines
 
 HERE = Path(__file__).parent
 KEYS = ["label", "preset", "table", "seed"]
@@ -60,6 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--presets", default="auto")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--engine", choices=engines.ENGINES, default="processes", help="who the jobs are run by")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE")
     parser.add_argument("--label", default="", help="names the settings in the CSV")
     parser.add_argument("--out", type=Path, default=Path("out/quality.csv"))
@@ -107,6 +111,30 @@ def run_one(options: argparse.Namespace) -> None:
     print(json.dumps(row))
 
 
+def command(options: argparse.Namespace, key: tuple[str, ...]) -> list[str]:
+    """The words after `python quality.py` that make one run."""
+    words = ["--data", str(options.data.absolute()), "--label", options.label, "--one", *key[1:]]
+    words += ["--openml"] if options.openml else []
+    return words + [word for setting in options.set for word in ("--set", setting)]
+
+
+class Runs:
+    """What a worker does: each run in a process of its own."""
+
+    def __init__(self, settings: dict[str, Any], files: dict[str, Path]) -> None:
+        self.environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+    def __call__(self, words: list[str]) -> dict[str, Any]:
+        """The row of one run, or what went wrong."""
+        finished = subprocess.run(
+            [sys.executable, __file__, *words], capture_output=True, text=True, env=self.environment
+        )
+        if finished.returncode:
+            return {"fault": finished.stderr.strip().splitlines()[-1]}
+        row: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+        return row
+
+
 def run_all(options: argparse.Namespace) -> pd.DataFrame:
     """Run what the CSV does not hold yet, so many at a time."""
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -119,23 +147,16 @@ def run_all(options: argparse.Namespace) -> pd.DataFrame:
         for table in options.tables.split(",")
     ]
     rows = done.to_dict("records")
-
-    def run(key: tuple[str, ...]) -> None:
-        command = [sys.executable, __file__, "--data", str(options.data), "--label", options.label, "--one", *key[1:]]
-        command += ["--openml"] if options.openml else []
-        command += [word for setting in options.set for word in ("--set", setting)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        finished = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if finished.returncode:
-            print(f"{key}: failed: {finished.stderr.strip().splitlines()[-1]}", flush=True)
-            return
-        rows.append(json.loads(finished.stdout.splitlines()[-1]))
+    left = [key for key in wanted if key not in known]
+    for place, result in engines.run("quality:Runs", [command(options, key) for key in left], engine=options.engine,
+                                     workers=options.jobs):  # fmt: skip
+        if "fault" in result:
+            print(f"{left[place]}: failed: {result['fault']}", flush=True)
+            continue
+        rows.append(result)
         pd.DataFrame(rows).to_csv(options.out, index=False)
         shown = "  ".join(f"{METRICS[m]} {rows[-1][m]:.3f}" for m in METRICS)
-        print(f"{' '.join(key[1:])}  {shown}", flush=True)
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(run, [key for key in wanted if key not in known]))
+        print(f"{' '.join(left[place][1:])}  {shown}", flush=True)
     frame = pd.DataFrame(rows)
     mine = frame["label"].astype(str).eq(options.label) & frame["table"].isin(options.tables.split(","))
     return frame[mine]

@@ -45,6 +45,7 @@ def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     options = type("Options", (), {})()
     options.out, options.label, options.presets, options.tables = tmp_path / "q.csv", "", "auto", "iris"
     options.seeds, options.jobs, options.set, options.data, options.openml = 2, 1, [], Path("nowhere"), False
+    options.engine = "processes"
     row = {"label": "", "preset": "auto", "table": "iris", **dict.fromkeys(QUALITY.METRICS, 0.5)}
     pd.DataFrame([{**row, "seed": seed} for seed in range(2)]).to_csv(options.out, index=False)
     monkeypatch.setattr(QUALITY.subprocess, "run", lambda *a, **k: pytest.fail("ran again"))
@@ -67,3 +68,8 @@ def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypat
     assert "old" not in page
     assert page.count("| auto | iris |") == page.count("| S-like | iris |") == 1
     assert f"{row['dcr']:.3f}" in page
+
+
+def test_a_run_of_the_grid_that_fails_says_so_and_stops_no_other():
+    result = QUALITY.Runs({}, {})(["--data", "nowhere", "--one", "auto", "iris", "0"])
+    assert "nowhere" in result["fault"]
