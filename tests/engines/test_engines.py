@@ -35,13 +35,6 @@ class Work:
 """
 
 
-@pytest.fixture(params=["processes", "ray"])
-def engine(request):
-    if request.param == "ray":
-        pytest.importorskip("ray", reason="ray is not installed: pip install 'tabtreeformer[ray]'")
-    return request.param
-
-
 @pytest.fixture
 def work(tmp_path, monkeypatch):
     (tmp_path / "some_work.py").write_text(WORK)
@@ -51,7 +44,10 @@ def work(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("default")  # ray has warnings of its own
-def test_jobs_are_done_and_a_worker_that_dies_is_replaced(engine, work, tmp_path):
+@pytest.mark.parametrize("engine", engines.ENGINES)
+def test_jobs_are_done_and_a_worker_that_dies_is_replaced(engine, work, tmp_path, request):
+    if engine == "ray":
+        request.getfixturevalue("start_ray")()
     (tmp_path / "words.txt").write_text("hello")
     settings = {"folder": str(tmp_path), "deadly": 2, "once": True}
     results = dict(engines.run(work, range(5), settings, {"text": tmp_path / "words.txt"}, engine=engine, workers=2))

@@ -12,8 +12,6 @@ from tabtreeformer.progress import Silent
 from tabtreeformer.seeds import seed_sequence
 from tabtreeformer.streaming import Request, check_stream_target, stream
 
-pytest.importorskip("ray", reason="ray is not installed: pip install 'tabtreeformer[ray]'")
-
 DYING = '''
 import os, pathlib, signal
 from tabtreeformer.streaming.work import PartWork
@@ -31,9 +29,10 @@ class Dying(PartWork):
 
 
 @pytest.mark.filterwarnings("default")  # ray has warnings of its own
-def test_a_worker_of_a_cluster_that_dies_changes_no_row(streamed, whole, tmp_path, monkeypatch):
+def test_a_worker_of_a_cluster_that_dies_changes_no_row(streamed, whole, tmp_path, monkeypatch, start_ray):
     (tmp_path / "dying.py").write_text(DYING)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    start_ray()
     stream(
         streamed._as_it_is(),
         Request(n=len(whole), seed=seed_sequence(5)),

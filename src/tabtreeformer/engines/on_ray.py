@@ -45,7 +45,10 @@ def run_on_ray(
     started = not ray.is_initialized()
     if started:
         here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers, "include_dashboard": False}
-        ray.init(log_to_driver=False, logging_level="ERROR", **here)
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **here)
+        except Exception as fault:  # Ray has no class for what goes wrong here
+            raise EngineError(f"Ray did not start, or cannot be reached: {fault}") from fault
     crew: list[Any] = []
     try:
         contents = [ray.put(Path(path).read_bytes()) for path in files.values()]
