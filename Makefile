@@ -28,7 +28,7 @@ test-long: $(VENV)/.dev
 # The oldest pandas that is supported, put in front of the installed one (the constraints pin a newer one).
 test-pandas2: $(VENV)/.pandas2
 	$(ONE_THREAD) PYTHONPATH=$(VENV)/pandas2 $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider tests/test_pandas.py \
-		tests/test_schema.py tests/schema tests/constraints tests/test_any_table.py tests/tables tests/tokens \
+		tests/test_schema.py tests/schema tests/constraints tests/test_any_table.py tests/tables tests/chunked tests/tokens \
 		tests/test_synthesizer.py tests/test_auto.py tests/cli tests/report tests/test_card.py tests/audit \
 		tests/evaluation/test_encoding.py tests/evaluation/test_evaluate.py
 

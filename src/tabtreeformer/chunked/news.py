@@ -129,37 +129,67 @@ class Steps:
         return np.array(rows, dtype=np.int64)
 
 
+class Times:
+    """Rows whose time lies at an end, off the steps of the clock, or on a day or at an hour as no other."""
+
+    def __init__(self, unit: str, copies: int) -> None:
+        self.day = DAY_SECONDS * UNITS[unit]
+        self.parts = [FirstRows(copies, FEW_NUMBERS) for _ in range(3)]
+        self.ends, self.clock, self.steps = Ends(copies), Ends(copies), Steps(unit)
+
+    def look(self, counts: NDArray[np.int64]) -> Rows:
+        """Rows of the part that show something new."""
+        days = counts // self.day
+        clock = counts - days * self.day
+        dates = days.astype("datetime64[D]")
+        months = dates.astype("datetime64[M]")
+        first, last = months.astype("datetime64[D]") == dates, (months + 1).astype("datetime64[D]") - 1 == dates
+        places = days % 7 + 8 * first + 16 * last  # what a calendar of weekdays or ends of months can tell
+        seen = [part.look(values) for part, values in zip(self.parts, (days, clock, places), strict=True)]
+        return np.concatenate([*seen, self.ends.look(counts), self.clock.look(clock), self.steps.look(clock)])
+
+
 class Forms:
-    """Texts that are not written as all before them: dates and numbers are only taken for such if all of them are."""
+    """Texts that are not written as all before them: dates and numbers are only taken for such if all of them are.
 
-    def __init__(self, texts: list[str]) -> None:
+    While they are, their ends and clocks count as those of any dates and numbers.
+    """
+
+    def __init__(self, texts: list[str], copies: int) -> None:
         """Start with the first texts, which are in the sample."""
-        self.dates = [form for form in DATE_FORMS if self._are_dates(texts, form)]
+        self.dates = {form: Times("us", copies) for form in DATE_FORMS if _read_dates(texts, form) is not None}
         self.number = find_number_form(texts)
+        self.ends = Ends(copies)
 
-    def look(self, texts: NDArray[Any]) -> Rows:
-        """Of each form that no longer fits, the first row that says so."""
-        rows = []
+    def look(self, texts: list[str]) -> Rows:
+        """Of each form that no longer fits, the first row that says so; of those that do, rows that show a new end."""
+        rows = [np.empty(0, dtype=np.int64)]
         for form in tuple(self.dates):
-            if not self._are_dates(list(texts), form):
-                self.dates.remove(form)
-                rows.append(next(i for i, text in enumerate(texts) if not self._are_dates([text], form)))
+            counts = _read_dates(texts, form)
+            if counts is None:
+                del self.dates[form]
+                odd = next(i for i, text in enumerate(texts) if _read_dates([text], form) is None)
+                rows.append(np.array([odd]))
+            else:
+                rows.append(self.dates[form].look(counts))
         if self.number is not None:
-            numbers = self.number.read(list(texts))
-            again = self.number.write(numbers)
-            odd = [i for i, text in enumerate(texts) if again[i] != text]
-            if odd:
-                rows.append(odd[0])
-                self.number = None
-        return np.array(rows, dtype=np.int64)
+            numbers = self.number.read(texts)
+            wrong = np.flatnonzero(np.isnan(numbers))
+            if not len(wrong):
+                again = self.number.write(numbers)
+                wrong = np.array([i for i, text in enumerate(texts) if again[i] != text], dtype=np.int64)
+            rows.append(wrong[:1] if len(wrong) else self.ends.look(numbers))
+            self.number = None if len(wrong) else self.number
+        return np.concatenate(rows)
 
-    @staticmethod
-    def _are_dates(texts: list[str], form: str) -> bool:
-        if not texts:
-            return True
-        dates = read_dates(texts[:1], form)
-        dates = None if dates is None else read_dates(texts, form)
-        return dates is not None and write_dates(dates, form) == texts
+
+def _read_dates(texts: list[str], form: str) -> NDArray[np.int64] | None:
+    """Dates of a form that come back to the letter, else None; a first text tells most forms."""
+    if not texts:
+        return np.empty(0, dtype=np.int64)
+    dates = read_dates(texts[:1], form)
+    dates = None if dates is None else read_dates(texts, form)
+    return dates if dates is not None and write_dates(dates, form) == texts else None
 
 
 class Counters:
@@ -168,7 +198,7 @@ class Counters:
     def __init__(self) -> None:
         self.most: dict[int, int] = {}
 
-    def look(self, texts: NDArray[Any]) -> Rows:
+    def look(self, texts: list[str]) -> Rows:
         """Of the first, second, … number in the texts, the row of the part with the largest."""
         found: dict[int, int] = {}
         for row, text in enumerate(texts):
@@ -224,9 +254,7 @@ class ColumnNews:
         self.counters = Counters()
         if self.time or self.duration:
             self.column = Column(name, CATEGORICAL, dtype_name(dtype))
-            self.steps = Steps(self.column.unit)
-            self.parts = [FirstRows(copies, FEW_NUMBERS) for _ in range(3)]
-            self.clock = Ends(copies)
+            self.steps, self.times = Steps(self.column.unit), Times(self.column.unit, copies)
 
     def look(self, series: pd.Series, first_row: int) -> Rows:
         """Rows of the part that show something new."""
@@ -269,25 +297,17 @@ class ColumnNews:
         return odd[:1]
 
     def _times(self, counts: NDArray[np.int64]) -> Rows:
-        if self.duration:
-            return np.concatenate([self.ends.look(counts), self.steps.look(counts), self.parts[0].look(counts)])
-        day = DAY_SECONDS * UNITS[self.column.unit]
-        days = counts // day
-        clock = counts - days * day
-        dates = days.astype("datetime64[D]")
-        months = dates.astype("datetime64[M]")
-        first, last = months.astype("datetime64[D]") == dates, (months + 1).astype("datetime64[D]") - 1 == dates
-        places = days % 7 + 8 * first + 16 * last  # what a calendar of weekdays or ends of months can tell
-        seen = [part.look(values) for part, values in zip(self.parts, (days, clock, places), strict=True)]
-        return np.concatenate([*seen, self.ends.look(counts), self.clock.look(clock), self.steps.look(clock)])
+        if self.time:
+            return self.times.look(counts)
+        return np.concatenate([self.ends.look(counts), self.steps.look(counts), self.values.look(counts)])
 
     def _labels(self, present: pd.Series) -> Rows:
         rows = self._listed(present)
-        texts = present.to_numpy(dtype=object) if self.values.over else np.empty(0, dtype=object)
-        if not self.values.over or not all(isinstance(text, str) for text in texts):
+        texts = present.tolist() if self.values.over else []
+        if not texts or not all(isinstance(text, str) for text in texts):
             return rows
         if self.forms is None:
-            self.forms = Forms([text for text in self.values.seen if isinstance(text, str)])
+            self.forms = Forms([text for text in self.values.seen if isinstance(text, str)], self.copies)
         return np.concatenate([rows, self.forms.look(texts), self.counters.look(texts)])
 
     def _listed(self, values: Any) -> Rows:
