@@ -144,6 +144,44 @@ def test_any_condition_is_met_by_all_of_exactly_n_rows(model, given, n):
         assert meets(rows[name], value).all(), (name, value)
 
 
+@st.composite
+def partial_tables(draw):
+    """Some columns of some rows, with gaps anywhere."""
+    names = draw(st.lists(st.sampled_from(list(DF.columns)), min_size=1, max_size=len(DF.columns), unique=True))
+    picked = draw(st.lists(st.integers(0, N - 1), min_size=1, max_size=12, unique=True))
+    part = DF.iloc[picked][names].astype(object)
+    gaps = draw(st.lists(st.booleans(), min_size=part.size, max_size=part.size))
+    part = part.mask(np.array(gaps).reshape(part.shape))
+    dtypes = {**DF.dtypes, "age": float, "smoker": object}  # theirs do not take gaps
+    return pd.DataFrame({name: part[name].astype(dtypes[name]) for name in names})
+
+
+@hypothesis.settings(max_examples=25, deadline=60_000, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(partial_tables(), st.integers(1, 30))
+def test_any_partial_rows_are_completed_to_exactly_n_valid_rows(model, partial, n):
+    rows = model.sample(n, given=partial, random_state=0)
+    valid(rows, n)
+    same_cells(partial.iloc[np.arange(n) % len(partial)].reset_index(drop=True), rows.reset_index(drop=True))
+    filled = model.impute(partial, random_state=0)
+    valid(filled, len(partial))
+    assert not filled.isna().any().any()
+    same_cells(partial, filled)
+
+
+@hypothesis.settings(max_examples=15, deadline=60_000, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(
+    st.sampled_from(["town", "size", "smoker", "income"]), st.lists(st.floats(0.01, 9), min_size=3), st.integers(1, 40)
+)
+def test_any_shares_are_kept_by_exactly_n_valid_rows(model, name, weights, n):
+    classes = sorted(DF[name].dropna().unique(), key=str)
+    mix = dict(zip(classes, weights, strict=False))
+    for asked, shares in (({"mix": {name: mix}}, mix), ({"balance": name}, dict.fromkeys(classes, 1))):
+        rows = model.sample(n, **asked, random_state=0)
+        valid(rows, n)
+        for value, share in shares.items():
+            assert abs((rows[name] == value).sum() - n * share / sum(shares.values())) <= 1, (value, asked)
+
+
 def test_relations_between_columns_and_conditions_hold_together():
     rng = np.random.default_rng(0)
     net, tax = rng.integers(1, 50, N), rng.integers(1, 9, N)
@@ -322,15 +360,57 @@ def test_likelihoods_have_the_rows_index_and_columns(model):
     assert (parts["unit"] == 0).all()
 
 
-def test_a_density_is_by_the_unit_of_the_column(model):
-    """The same table in centimetres has densities a hundredth as high where a number stands for a stretch."""
+def total_chance(model, name, values, sizes):
+    """Of all values that a column can hold, each with how much it stands for; the column comes first in the order."""
+    rows = pd.concat([DF.iloc[:1]] * len(values), ignore_index=True)
+    rows[name] = values
+    order = [name, *(other for other in DF.columns if other != name)]
+    logs = model.log_prob(rows, by_column=True, order=order)[name]
+    return float((np.exp(logs) * sizes).sum())
+
+
+def test_chances_of_numbers_on_a_grid_add_up_to_one(model):
+    """A number between atoms has a density: the chance of a step of the grid is the density times the step."""
     inner = model.fitted_.codec.columns[2].inner
-    wide = int((inner.highs - inner.lows).argmax())
-    inside = (inner.lows[wide] + inner.highs[wide]) / 2
-    rows = DF.iloc[:1].assign(height=round(inside, 2))
-    width = inner.highs[wide] - inner.lows[wide] + 0.01
-    mass = np.exp(model.log_prob(rows, by_column=True)["height"].iloc[0]) * width
-    assert 0 < mass < 1
+    grid = np.round(np.arange(round(inner.low * 100), round(inner.high * 100) + 1) / 100, 2)
+    inside = (grid[:, None] >= inner.lows - 1e-9) & (grid[:, None] <= inner.highs + 1e-9)  # (values, ids)
+    grid, inside = grid[inside.any(1)], inside[inside.any(1)]
+    atom = (inner.lows == inner.highs)[inside.argmax(1)]
+    assert 0 < atom.sum() < len(atom)
+    assert total_chance(model, "height", grid, np.where(atom, 1.0, 0.01)) == pytest.approx(1, abs=1e-4)
+
+
+def test_densities_integrate_to_one_beside_the_chance_of_none(model):
+    inner = model.fitted_.codec.columns[3].inner
+    assert (inner.lows < inner.highs).any()
+    middles, lengths = (inner.lows + inner.highs) / 2, np.where(inner.lows == inner.highs, 1, inner.highs - inner.lows)
+    there = total_chance(model, "weight", middles, lengths)
+    none = total_chance(model, "weight", [np.nan], 1.0)
+    assert 0 < none < 1
+    assert there + none == pytest.approx(1, abs=1e-4)
+
+
+def test_chances_of_durations_add_up_to_one_over_the_steps_of_their_clock(model):
+    steps = pd.to_timedelta(np.arange(DF["stay"].min().value, DF["stay"].max().value + 1, 30 * 60 * 10**9))
+    inner = model.fitted_.codec.columns[8].inner
+    ticks = steps.as_unit(model.fitted_.schema.column("stay").unit).asi8 // inner.step
+    held = ((ticks[:, None] >= inner.ticks.lows) & (ticks[:, None] <= inner.ticks.highs)).any(1)
+    assert (inner.ticks.lows < inner.ticks.highs).any()
+    assert total_chance(model, "stay", steps[held].astype(DF["stay"].dtype), 1.0) == pytest.approx(1, abs=1e-4)
+
+
+def test_chances_of_days_add_up_to_one(model):
+    """Up to the days of the first and the last week that lie outside the range."""
+    days = pd.date_range(DF["seen"].min(), DF["seen"].max(), freq="D").astype(DF["seen"].dtype)
+    assert 0.85 < total_chance(model, "seen", days, 1.0) < 1 + 1e-4
+
+
+def test_the_order_of_a_likelihood_names_every_column_once(model):
+    parts = model.log_prob(DF.iloc[:9], by_column=True, order=list(DF.columns)[::-1])
+    assert list(parts.columns) == list(DF.columns)
+    assert not np.allclose(parts["age"], model.log_prob(DF.iloc[:9], by_column=True)["age"])
+    with pytest.raises(ConfigError, match="order must name every column once"):
+        model.log_prob(DF, order=["age", "age"])
 
 
 def test_a_single_row_and_rows_that_all_lack_a_value_can_be_judged(model):

@@ -243,8 +243,6 @@ class SampleConfig:
     """Temperature of bin and quantile tokens."""
     leaf_prompts: bool = True
     """Prompt with the leaves of real rows, masked as in training; otherwise every leaf is masked."""
-    rounds: int = 2
-    """Under conditions: how often what is not given is drawn again, after the leaves of the row itself."""
     batch_size: int = 512
     """Rows drawn at once; memory follows this, not the number of rows asked for."""
     cache: bool = True
@@ -255,7 +253,6 @@ class SampleConfig:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"sampling.{name} must be above 0, got {getattr(self, name)!r}")
         _at_least("sampling.batch_size", self.batch_size, 1)
-        _at_least("sampling.rounds", self.rounds, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ class Rule:
 
 
 def rules(fitted: Fitted) -> list[Rule]:
-    """All leaves, tree by tree."""
+    """All leaves that a row can reach, tree by tree."""
     if fitted.tree_encoder is None or not fitted.layout.n_trees:
         raise ConfigError("the model has no trees, and so no rules")
     sources = fitted.tree_encoder.sources
@@ -41,6 +41,8 @@ def rules(fitted: Fitted) -> list[Rule]:
     for tree, leaves in enumerate(paths(fitted.leaf_model, n_codes)):
         shown = prompts[:, tree][prompts[:, tree] >= 0]
         for leaf, path in enumerate(leaves):
+            if not path.possible:  # symmetric trees ask on where nothing is left to ask
+                continue
             conditions, texts = _conditions(fitted, path)
             share = float((shown == leaf).mean()) if len(shown) else math.nan
             found.append(Rule(tree, leaf, conditions, share, " and ".join(texts) or "every row"))

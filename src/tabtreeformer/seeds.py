@@ -31,10 +31,3 @@ def seed_sequence(random_state: Seed) -> np.random.SeedSequence:
             f"random_state must be a whole number from 0, a numpy Generator or None, got {random_state!r}"
         )
     return np.random.SeedSequence(int(random_state))
-
-
-def several_seeds(random_state: Seed, n: int) -> list[Seed]:
-    """A seed for each of n draws; one draw keeps the user's own."""
-    if n == 1 or random_state is None:
-        return [random_state] * n
-    return [int(seed.generate_state(1)[0]) for seed in seed_sequence(random_state).spawn(n)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from .private import DP, fit_private
 from .progress import Console, Progress, Silent, stage
 from .rules import Rule, rules
 from .schema import Schema
-from .seeds import Seed, seed_sequence, several_seeds
+from .seeds import Seed, seed_sequence
 from .streaming import Request as StreamRequest
 from .streaming import check_stream_target, stream
 from .tables.chunks import take_any
@@ -34,6 +34,8 @@ from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
 from .training.checkpoint import EVERY_SECONDS, RunFolder
 from .training.team import join
+
+_Answer = TypeVar("_Answer")
 
 
 class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
@@ -288,21 +290,23 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         """
         fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
         table, kind = take_in(df)
-        filled = [
-            self._ask(len(table), seed, lambda rows: answers.complete(fitted, rows, table, fill=True))
-            for seed in several_seeds(random_state, n_draws)
-        ]
+        filled = self._ask(
+            len(table) * n_draws, random_state, lambda rows: answers.impute(fitted, rows, table, n_draws)
+        )
         built = [kind.build(frame) for frame in filled]
         return built[0] if n_draws == 1 else built
 
-    def log_prob(self, df: Any, by_column: bool = False) -> pd.Series | pd.DataFrame:
+    def log_prob(
+        self, df: Any, by_column: bool = False, order: Sequence[str | int] | None = None
+    ) -> pd.Series | pd.DataFrame:
         """Log-probability of each row in nats; with `by_column`, its parts, each given the columns before it.
 
-        For a number between atoms it is a density. Prompts are blank, so that the values of all possible rows of a
-        table of categories add up to one.
+        For a number between atoms it is a density by the number's unit, for a time or a duration the chance of one
+        step of the column's clock. Prompts are blank, so that the values of all possible rows of a table of categories
+        add up to one. `order` names all columns in another order than that of the table.
         """
         with threads_for(self._check_fitted().config.model.width):
-            return answers.log_prob(self._check_fitted(), take_in(df)[0], by_column=by_column)
+            return answers.log_prob(self._check_fitted(), take_in(df)[0], by_column=by_column, order=order)
 
     def outliers(self, df: Any, n: int = 10) -> pd.DataFrame:
         """The n rows that the model finds least likely, each with the columns that surprise it most."""
@@ -331,7 +335,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
             raise ConfigError("say which column to predict: target=…")
         return name
 
-    def _ask(self, n: int, random_state: Seed, question: Callable[[RowWriter], pd.DataFrame]) -> pd.DataFrame:
+    def _ask(self, n: int, random_state: Seed, question: Callable[[RowWriter], _Answer]) -> _Answer:
         """Put a question to the rows that the model can write, with a seed, progress and threads."""
         fitted = self._check_fitted()
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)

@@ -7,14 +7,14 @@ after it.
 from .asking import Question, answer, blocks, count, in_batches, question, together, writer
 from .predicting import predict, predict_proba
 from .scoring import log_prob, outliers
-from .writing import complete
+from .writing import impute
 
 __all__ = [
     "Question",
     "answer",
     "blocks",
-    "complete",
     "count",
+    "impute",
     "in_batches",
     "log_prob",
     "outliers",

@@ -1,53 +1,42 @@
-"""What rows give: which of their columns are there, as ids and as leaves.
-
-Shapes: `N` rows, `D` value slots.
-"""
+"""What rows give: which of their columns are there, as ids and as leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..fitted import Fitted
+from ..generation import Partial
 from ..schema import IDENTIFIER
 from ..tokens.column import ColumnCodec
 
 Name = str | int
 
 
-def encode_known(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> NDArray[np.int64]:
-    """Ids of the given columns of rows (N, D), 0 elsewhere."""
-    ids = np.zeros((len(part), fitted.layout.n_values), dtype=np.int64)
-    for place in known:
-        ids[:, fitted.layout.slots_of(place)] = fitted.codec.columns[place].encode(part[fitted.schema.names[place]])
-    return ids
+def given_part(fitted: Fitted, partial: pd.DataFrame) -> Partial:
+    """What rows give, as ids; their leaves, where every feature of the trees is given."""
+    layout, names = fitted.layout, fitted.schema.names
+    ids = np.zeros((len(partial), layout.n_values), dtype=np.int32)
+    given = np.zeros(ids.shape, dtype=bool)
+    for place in range(len(names)):
+        if names[place] in partial and _can_be_given(fitted, place):
+            there = np.flatnonzero(partial[names[place]].notna())
+            cells = np.ix_(there, np.array(layout.slots_of(place)))
+            ids[cells] = fitted.codec.columns[place].encode(partial[names[place]].iloc[there])
+            given[cells] = True
+    leaves = np.zeros((len(partial), layout.n_trees), dtype=np.int64)
+    known = np.zeros(len(partial), dtype=bool)
+    if fitted.tree_encoder is not None:
+        features = [source.column.name for source in fitted.tree_encoder.sources]
+        if all(name in partial for name in features):
+            known = partial[features].notna().all(axis=1).to_numpy(dtype=bool)
+            if known.any():
+                leaves[known] = fitted.leaf_model.leaves(fitted.tree_encoder.features(partial[known]))
+    return Partial(ids, given, leaves, known)
 
 
-def known_leaves(fitted: Fitted, known: Sequence[int], part: pd.DataFrame) -> NDArray[np.int64] | None:
-    """Leaves of rows in which every feature of the trees is given; None elsewhere."""
-    if fitted.tree_encoder is None:
-        return None
-    names = {fitted.schema.names[place] for place in known}
-    if not {source.column.name for source in fitted.tree_encoder.sources} <= names:
-        return None
-    return fitted.leaf_model.leaves(fitted.tree_encoder.features(part))
-
-
-def by_pattern(fitted: Fitted, partial: pd.DataFrame) -> Iterator[tuple[list[int], pd.DataFrame]]:
-    """Rows that have the same columns, together: places of those columns, and the rows."""
-    names = fitted.schema.names
-    there = np.array([partial[n].notna().to_numpy() if n in partial else np.zeros(len(partial), bool) for n in names]).T
-    patterns, group = np.unique(there, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        known = [p for p in np.flatnonzero(pattern).tolist() if can_be_given(fitted, p)]
-        yield known, partial[group.reshape(-1) == number]
-
-
-def can_be_given(fitted: Fitted, place: int) -> bool:
+def _can_be_given(fitted: Fitted, place: int) -> bool:
     return bool(fitted.layout.slots_of(place)) and fitted.codec.columns[place].column.kind != IDENTIFIER
 
 

@@ -18,7 +18,7 @@ from ..schema import CONSTANT, IDENTIFIER, MEASURED
 from ..tokens.allowed import Allowed, allow, holds, unknown_label
 from ..tokens.column import ColumnCodec
 from ..tokens.labels import LabelCodec
-from .given import Name, by_pattern, check_rows, column_of, encode_known, known_leaves, need_any_order
+from .given import Name, check_rows, column_of, given_part, need_any_order
 
 ROUNDS = 50
 """How often rows are drawn anew that a relation between columns has moved out of a condition."""
@@ -54,16 +54,18 @@ def complete(fitted: Fitted, rows: RowWriter, partial: pd.DataFrame, *, fill: bo
     """
     need_any_order(fitted)
     check_rows(fitted, partial)
-    pieces = []
-    for known, part in by_pattern(fitted, partial):
-        ids = encode_known(fitted, known, part).astype(np.int32)
-        limits = {}
-        if fill:
-            unknown = [p for p in range(len(fitted.codec.columns)) if p not in known and fitted.layout.slots_of(p)]
-            limits = {p: _present(fitted.codec.columns[p]) for p in unknown if fitted.codec.columns[p].missing}
-        drawn = rows.completed(ids, known, known_leaves(fitted, known, part), limits)
-        pieces.append(_keep_given(rows.decode(drawn, partial.index.get_indexer(part.index)), part))
-    return _as_fitted(fitted, pd.concat(pieces).loc[partial.index])
+    codecs = fitted.codec.columns if fill else ()
+    limits = {p: _present(c) for p, c in enumerate(codecs) if c.missing and fitted.layout.slots_of(p)}
+    drawn = rows.decode(rows.completed(given_part(fitted, partial), limits))
+    return _as_fitted(fitted, _keep_given(drawn, partial))
+
+
+def impute(fitted: Fitted, rows: RowWriter, table: pd.DataFrame, n_draws: int) -> list[pd.DataFrame]:
+    """The table without its gaps, n times; all draws of a row are made together."""
+    check_rows(fitted, table)
+    copies = table.iloc[np.tile(np.arange(len(table)), n_draws)].reset_index(drop=True)
+    filled = complete(fitted, rows, copies, fill=True)
+    return [filled.iloc[k * len(table) : (k + 1) * len(table)].set_axis(table.index, axis=0) for k in range(n_draws)]
 
 
 def sample_shares(
@@ -125,15 +127,15 @@ def _present(codec: ColumnCodec) -> Allowed:
     return allow(codec, present())
 
 
-def _keep_given(drawn: pd.DataFrame, part: pd.DataFrame) -> pd.DataFrame:
+def _keep_given(drawn: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
     """Put what was given back over what was drawn, to the bit."""
-    drawn.index = part.index
-    for name in part.columns:
-        known = part[name].notna()
+    drawn.index = partial.index
+    for name in partial.columns:
+        known = partial[name].notna()
         if known.all():
-            drawn[name] = part[name]
+            drawn[name] = partial[name]
         elif known.any():
-            drawn[name] = part[name].where(known, drawn[name].astype(part[name].dtype))
+            drawn[name] = pd.concat([partial[name][known], drawn[name][~known]]).loc[partial.index]
     return drawn
 
 

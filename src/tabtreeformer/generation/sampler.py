@@ -54,7 +54,7 @@ class Sampler:
         Each row takes numbers of its own from `rng`, in order: fewer rows are the first of more.
         """
         batches = [np.empty((0, self.layout.n_values), dtype=np.int32)]
-        for part in self._parts(len(leaf_ids)):
+        for part in self.parts(len(leaf_ids)):
             rows, _ = self._draw_batch(leaf_ids[part], rng, plan, None if given is None else given[part])
             batches.append(rows)
             advance(len(rows))
@@ -65,13 +65,13 @@ class Sampler:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Draw only the first slots of the plan (n, D), and the logarithm of the share that its limits left (n,)."""
         rows, weights = [], []
-        for part in self._parts(len(leaf_ids)):
+        for part in self.parts(len(leaf_ids)):
             ids, weight = self._draw_batch(leaf_ids[part], rng, plan, None, n_slots)
             rows.append(ids)
             weights.append(weight)
         return np.concatenate(rows), np.concatenate(weights)
 
-    def _parts(self, n_rows: int) -> Iterator[slice]:
+    def parts(self, n_rows: int) -> Iterator[slice]:
         """Batches of rows, until somebody interrupts."""
         for start in range(0, n_rows, self.config.batch_size):
             if self.interrupted:
@@ -107,12 +107,12 @@ class Sampler:
                     whole = torch.logsumexp(logits.double(), 1)
                     logits = logits.masked_fill(~torch.from_numpy(plan.allowed[slot]).to(device), -math.inf)
                     weights += torch.logsumexp(logits.double(), 1) - whole
-                local[:, slot] = self._choose(logits, self.layout.value_slots[slot].kind, points[:, place - known])
+                local[:, slot] = self.choose(logits, self.layout.value_slots[slot].kind, points[:, place - known])
             if place + 1 < last:
                 rows.push(local[:, slot])
         return local.cpu().numpy(), weights.cpu().numpy()
 
-    def _choose(self, logits: Tensor, kind: Kind, points: Tensor) -> Tensor:
+    def choose(self, logits: Tensor, kind: Kind, points: Tensor) -> Tensor:
         """(B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies."""
         category = kind == Kind.CATEGORY
         temperature = self.config.temperature_category if category else self.config.temperature_numeric

@@ -5,8 +5,7 @@ like it. Leaf prompts must agree with what is given:
 
 - Under conditions, prompts of the bank are weighed by how likely they make what is given.
 - Of partial rows in which all features of the trees are given, the leaves are those of the row.
-- Of other partial rows the first draw has a blank prompt, which the networks know from training. A drawn row has leaves
-  of its own; they become the prompt of a second draw of what is not given, and so on for `sampling.rounds` rounds.
+- For other partial rows prompts of the bank are weighed row by row (`agreeing`).
 
 Whatever the prompt, it is masked as in training.
 
@@ -24,14 +23,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config import SampleConfig, TrainConfig
-from ..model import Network
+from ..model import Network, SlotModel
 from ..seeds import child
 from ..threads import both
 from ..tokens import TableCodec, TokenLayout
 from ..tokens.allowed import Allowed
 from ..tokens.numbering import RowNumbers
 from ..trees import FeatureEncoder, LeafModel
-from .prompts import Deck, PromptBank, blank, masked
+from .agreeing import agreeing_prompts
+from .partial import Partial, draw_rest
+from .prompts import Deck, PromptBank, masked
 from .sampler import Plan, Sampler
 
 Ids = NDArray[np.int32]
@@ -108,9 +109,8 @@ class RowWriter:
     def rows_within(self, n: int, allowed: Mapping[int, Allowed]) -> Ids:
         """Draw n rows under conditions, by place of the column."""
         slots = self.layout.slots_of(*allowed)
-        slots.sort(
-            key=lambda i: not allowed[self.layout.value_slots[i].column].settled
-        )  # nothing left to choose: first
+        # Those with nothing left to choose first.
+        slots.sort(key=lambda i: not allowed[self.layout.value_slots[i].column].settled)
         masks = self._masks(allowed)
         plan = Plan(self._order(slots), 0, masks)
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
@@ -128,30 +128,28 @@ class RowWriter:
         self.advance(n)
         return rows[self.rng.permutation(n)]
 
-    def completed(
-        self, ids: Ids, columns: Sequence[int], leaves: NDArray[np.int64] | None, allowed: Mapping[int, Allowed]
-    ) -> Ids:
-        """Draw what is not given of rows whose `columns` hold `ids`; `leaves` are those of the rows, where known."""
-        slots = self.layout.slots_of(*columns)
-        plan = Plan(self._order(slots), len(slots), self._masks(allowed))
-        rows = ids.copy()
-        self._draw_rest(rows, plan, blank(len(ids), self.layout.n_trees) if leaves is None else self._mask(leaves))
-        if leaves is None and self.encoder is not None:
-            for _ in range(self.sampling.rounds):
-                self._draw_rest(rows, plan, self._mask(self.leaves(self.codec.decode(rows, self.rng))))
-        self.advance(len(rows))
-        return rows
-
-    def _draw_rest(self, rows: Ids, plan: Plan, prompts: Ids) -> None:
-        """Draw what is not given of rows, in place, half of them from each network."""
-        middle = len(rows) // 2
-        halves = (slice(0, middle), slice(middle, None))
+    def completed(self, part: Partial, allowed: Mapping[int, Allowed]) -> Ids:
+        """Draw what is not given of rows, about half of them from each network."""
+        n, masks = len(part.ids), self._masks(allowed)
+        turns = (self.rng.permutation(n) + self.rng.integers(2)) % 2
+        prompts = masked(part.leaves, self.train.leaf_mask, self.rng)
+        rows = part.ids.copy()
 
         def draw(j: int) -> None:
-            part = halves[j]
-            rows[part] = self.samplers[j].draw(prompts[part], self.generators[j], _nothing, plan, rows[part])
+            own = np.flatnonzero(turns == j)
+            unknown = own[~part.known[own]]
+            network, rng = self.networks[j], self.generators[j]
+            assert isinstance(network, SlotModel)
+            if len(unknown):
+                ids, given = part.ids[unknown], part.given[unknown]
+                prompts[unknown] = agreeing_prompts(network, self.banks[j], ids, given, rng)
+            if len(own):
+                ids, given = part.ids[own], part.given[own]
+                rows[own] = draw_rest(self.samplers[j], prompts[own], ids, given, masks, rng)
 
         self._both(draw)
+        self.advance(n)
+        return rows
 
     def _weighed(self, j: int, n: int, plan: Plan, n_limited: int, prompts: Ids, offset: float) -> Ids:
         """Draw the limited slots after more prompts than are needed, and keep n by how likely their limits were.
@@ -181,9 +179,6 @@ class RowWriter:
                     masks[slot] = mask
         return masks
 
-    def _mask(self, leaves: NDArray[np.int64]) -> Ids:
-        return masked(leaves, self.train.leaf_mask, self.rng)
-
     def _order(self, first: Sequence[int]) -> tuple[int, ...]:
         return (*first, *(i for i in range(self.layout.n_values) if i not in set(first)))
 
@@ -196,4 +191,4 @@ class RowWriter:
 
 
 def _nothing(rows: int) -> None:
-    """Rounds are not rows."""
+    """Rows are counted when they are whole."""

@@ -1,0 +1,284 @@
+"""How good the answers of one fitted model are: gaps filled, columns predicted, and whether orders agree.
+
+    python benchmarks/asking.py --data ../shared/data --seeds 3
+    python benchmarks/asking.py --tables adult --seeds 1 --budget 240
+    python benchmarks/asking.py --page docs/asking.md        writes the tables of the CSV into the page
+
+One row a table, seed, question and method goes to a CSV, which a second call completes instead of repeating; fitted
+models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`.
+
+gaps      A fifth of the cells of the held-out rows, target included, is erased completely at random. Error of numbers:
+          the root of the mean square over the column's standard deviation in the training rows, averaged over columns.
+          Error of categories: the share that is wrong, averaged over columns.
+            mean and mode         of the training rows
+            iterative imputer     scikit-learn's, as it comes (BayesianRidge, 10 rounds), fitted on the training rows;
+                                  numbers standardised, categories as one column of 0 and 1 a class but the first (all
+                                  of them add up to one, and keep each other where they start); the largest wins
+            one draw              `impute(df)`
+            mean of draws         `impute(df, n_draws=20)`, the mean of numbers, the commonest category
+predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².
+            logistic or ridge     scikit-learn's, numbers standardised, one column a class
+            LightGBM              as it comes
+            predict               `predict_proba` or `predict`
+orders    `log_prob` of the held-out rows in table order, reversed and in two random orders: mean absolute difference
+          from the mean of the four, in nats a row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from quality import load
+
+HERE = Path(__file__).parent
+KEYS = ["table", "seed", "question", "method"]
+ERASED, DRAWS = 0.2, 20
+START, END = "<!-- measured: {} -->", "<!-- end of measured: {} -->"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--tables", default="iris,boston,breast-w,diabetes,wdbc,credit-g,qsar-biodeg")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=None, help="seconds a fit may take")
+    parser.add_argument("--models", type=Path, default=Path("out/asking"))
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "asking.csv")
+    parser.add_argument("--page", type=Path, default=None)
+    return parser.parse_args()
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Run what the CSV does not hold yet."""
+    done = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=KEYS)
+    known = {tuple(map(str, row)) for row in done[KEYS].itertuples(index=False)}
+    rows = done.to_dict("records")
+    for seed, table in itertools.product(range(options.seeds), options.tables.split(",")):
+        train, test, target = load(options.data, table, seed)
+        model = None
+        for question, method, answer in methods(train, test, target, seed):
+            key = (table, str(seed), question, method)
+            if key in known:
+                continue
+            model = model or fitted(options, train, target, table, seed)
+            started = time.process_time()
+            scores = answer(model)
+            row = dict(zip(KEYS, (table, seed, question, method), strict=True))
+            row |= scores | {"budget": options.budget, "cpu_seconds": time.process_time() - started}
+            rows.append(row)
+            pd.DataFrame(rows).to_csv(options.out, index=False)
+            print(" ".join(key), {k: round(v, 3) for k, v in scores.items()}, flush=True)
+
+
+def fitted(options: argparse.Namespace, train: pd.DataFrame, target: str, table: str, seed: int):
+    """The model of a table and a seed, from the folder or fitted now."""
+    from tabtreeformer import TabTreeFormer
+
+    path = options.models / f"{table}-{seed}.tabtree"
+    if not path.exists():
+        options.models.mkdir(parents=True, exist_ok=True)
+        settings = {"random_state": seed, "budget_seconds": options.budget, "verbose": False}
+        TabTreeFormer("auto", target, **settings).fit(train).save(path)
+    return TabTreeFormer.load(path, verbose=False)
+
+
+def methods(
+    train: pd.DataFrame, test: pd.DataFrame, target: str, seed: int
+) -> Iterator[tuple[str, str, Callable[..., dict[str, float]]]]:
+    """Questions, methods, and what answers and judges them, given the fitted model."""
+    erased = np.random.default_rng(seed).random(test.shape) < ERASED
+    gaps = test.astype(object).mask(erased)
+    gaps = pd.DataFrame({c: gaps[c].astype(object if is_label(train[c]) else float) for c in gaps})
+
+    def judged(filled: pd.DataFrame) -> dict[str, float]:
+        return imputation_errors(train, test, filled, erased)
+
+    yield "gaps", "mean and mode", lambda model: judged(fill_simply(train, gaps))
+    yield "gaps", "iterative imputer", lambda model: judged(fill_iteratively(train, gaps, seed))
+    yield "gaps", "one draw", lambda model: judged(model.impute(gaps, random_state=seed))
+    yield "gaps", "mean of draws", lambda model: judged(middle(model.impute(gaps, n_draws=DRAWS, random_state=seed)))
+    truth = test[target]
+    yield "predict", "logistic or ridge", lambda model: {"score": score(truth, *linear(train, test, target))}
+    yield "predict", "LightGBM", lambda model: {"score": score(truth, *lightgbm(train, test, target, seed))}
+    yield "predict", "predict", lambda model: {"score": score(truth, *ours(model, test, target, seed))}
+    yield "orders", "blank prompts", lambda model: {"nats": order_spread(model, test, seed)}
+
+
+def is_label(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column.dtype)
+
+
+def imputation_errors(train: pd.DataFrame, test: pd.DataFrame, filled: pd.DataFrame, erased: np.ndarray) -> dict:
+    """Mean over columns, of numbers and of categories."""
+    numbers, categories = [], []
+    for place, name in enumerate(test.columns):
+        cells = erased[:, place]
+        if not cells.any() or train[name].nunique() < 2:
+            continue
+        real, new = test[name][cells], filled[name][cells]
+        if is_label(train[name]):
+            categories.append((real.astype(str).to_numpy() != new.astype(str).to_numpy()).mean())
+        else:
+            error = real.to_numpy(dtype=float) - new.to_numpy(dtype=float)
+            numbers.append(np.sqrt((error**2).mean()) / train[name].std())
+    return {
+        "number_error": float(np.mean(numbers)) if numbers else np.nan,
+        "category_error": float(np.mean(categories)) if categories else np.nan,
+    }
+
+
+def fill_simply(train: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
+    values = {c: train[c].mode()[0] if is_label(train[c]) else train[c].mean() for c in train}
+    return pd.DataFrame({c: gaps[c].where(gaps[c].notna(), values[c]) for c in gaps})
+
+
+def fill_iteratively(train: pd.DataFrame, gaps: pd.DataFrame, seed: int) -> pd.DataFrame:
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    classes = {c: sorted(train[c].unique()) for c in train if is_label(train[c])}
+
+    def matrix(df: pd.DataFrame) -> np.ndarray:
+        columns = []
+        for name in df:
+            if name in classes:
+                columns += [np.where(df[name].isna(), np.nan, df[name] == value) for value in classes[name][1:]]
+            else:
+                columns.append((df[name] - train[name].mean()) / (train[name].std() or 1.0))
+        return np.column_stack(columns).astype(float)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says when ten rounds do not suffice
+        imputer = IterativeImputer(random_state=seed, keep_empty_features=True).fit(matrix(train))
+        whole = imputer.transform(matrix(gaps))
+    filled, start = {}, 0
+    for name in gaps:
+        width = len(classes[name]) - 1 if name in classes else 1
+        own = whole[:, start : start + width]
+        start += width
+        if name in classes:
+            shares = np.column_stack([1 - own.sum(1), own])
+            filled[name] = np.array(classes[name], dtype=object)[shares.argmax(1)]
+        else:
+            filled[name] = own[:, 0] * (train[name].std() or 1.0) + train[name].mean()
+    return pd.DataFrame(filled, index=gaps.index)
+
+
+def middle(draws: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table for many: means of numbers, commonest categories."""
+    columns = {}
+    for name in draws[0]:
+        cells = pd.concat([draw[name] for draw in draws], axis=1)
+        label = is_label(draws[0][name])
+        columns[name] = cells.astype(object).mode(axis=1)[0] if label else cells.astype(float).mean(axis=1)
+    return pd.DataFrame(columns)
+
+
+def linear(train: pd.DataFrame, test: pd.DataFrame, target: str) -> tuple[np.ndarray, list | None]:
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    features = train.drop(columns=target)
+    labels = [c for c in features if is_label(features[c])]
+    prepare = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), labels), remainder=StandardScaler())
+    if is_label(train[target]):
+        model = make_pipeline(prepare, LogisticRegression(max_iter=1000)).fit(features, train[target])
+        return model.predict_proba(test.drop(columns=target)), list(model.classes_)
+    return make_pipeline(prepare, Ridge()).fit(features, train[target]).predict(test.drop(columns=target)), None
+
+
+def lightgbm(train: pd.DataFrame, test: pd.DataFrame, target: str, seed: int) -> tuple[np.ndarray, list | None]:
+    import lightgbm as lgb
+
+    both = pd.concat([train, test]).drop(columns=target)
+    both = both.astype({c: "category" for c in both if is_label(both[c])})
+    settings = {"random_state": seed, "n_jobs": 1, "verbosity": -1}
+    if is_label(train[target]):
+        model = lgb.LGBMClassifier(**settings).fit(both.iloc[: len(train)], train[target])
+        return model.predict_proba(both.iloc[len(train) :]), list(model.classes_)
+    model = lgb.LGBMRegressor(**settings).fit(both.iloc[: len(train)], train[target])
+    return model.predict(both.iloc[len(train) :]), None
+
+
+def ours(model, test: pd.DataFrame, target: str, seed: int) -> tuple[np.ndarray, list | None]:
+    if is_label(test[target]):
+        chances = model.predict_proba(test.drop(columns=target), target=target, random_state=seed)
+        return chances.to_numpy(), list(chances.columns)
+    return model.predict(test.drop(columns=target), target=target, random_state=seed).to_numpy(), None
+
+
+def score(truth: pd.Series, predicted: np.ndarray, classes: list | None) -> float:
+    """AUC, one class against the rest, or R²."""
+    from sklearn.metrics import r2_score, roc_auc_score
+
+    if classes is None:
+        return float(r2_score(truth, predicted))
+    pairs = enumerate(classes[-1:] if len(classes) == 2 else classes)
+    shift = len(classes) - 1 if len(classes) == 2 else 0
+    return float(np.mean([roc_auc_score(truth == value, predicted[:, k + shift]) for k, value in pairs]))
+
+
+def order_spread(model, test: pd.DataFrame, seed: int) -> float:
+    """Mean absolute difference of a row's log-probability from its mean over four orders."""
+    names, rng = list(test.columns), np.random.default_rng(seed)
+    orders = [names, names[::-1], *([names[i] for i in rng.permutation(len(names))] for _ in range(2))]
+    logs = np.array([model.log_prob(test, order=order) for order in orders])  # (4, N)
+    return float(np.abs(logs - logs.mean(0)).mean())
+
+
+def write_page(frame: pd.DataFrame, page: Path) -> None:
+    """Put tables of the CSV between the marks of a page."""
+    text = page.read_text(encoding="utf-8")
+    for question, values in (
+        ("gaps", {"number_error": "numbers", "category_error": "categories"}),
+        ("predict", {"score": ""}),
+        ("orders", {"nats": "nats a row"}),
+    ):
+        start, end = START.format(question), END.format(question)
+        before, _, rest = text.partition(start)
+        _, mark, after = rest.partition(end)
+        if mark:
+            text = f"{before}{start}\n\n{markdown(frame[frame['question'] == question], values)}\n\n{end}{after}"
+    page.write_text(text, encoding="utf-8")
+
+
+def markdown(part: pd.DataFrame, values: dict[str, str]) -> str:
+    """One line a table, mean over its seeds; one column a method and value."""
+    seeds = part.groupby("table")["seed"].nunique()
+    columns = {}
+    for method in part["method"].drop_duplicates():
+        for value, title in values.items():
+            means = part[part["method"] == method].groupby("table")[value].mean()
+            columns[", ".join(filter(None, (method, title)))] = means
+    table = pd.DataFrame(columns).reindex(part["table"].drop_duplicates())
+    table.loc["mean"] = table.mean()
+    lines = ["| table | seeds | " + " | ".join(table.columns) + " |", "|---" * (2 + table.shape[1]) + "|"]
+    for name, row in table.iterrows():
+        cells = ["" if np.isnan(cell) else f"{cell:.3f}" for cell in row]
+        lines.append(f"| {name} | {seeds.get(name, '')} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    options = arguments()
+    if options.page is None:
+        run_all(options)
+    else:
+        write_page(pd.read_csv(options.out), options.page)
+
+
+if __name__ == "__main__":
+    main()
