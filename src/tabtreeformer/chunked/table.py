@@ -111,7 +111,7 @@ class OnDisk:
         progress: Progress,
     ) -> tuple[NDArray[Any], TableCodec]:
         """Tokens of all rows (N, L) on disk, and the codec with those relations that hold in all rows."""
-        checked = None if self.sample.complete else Checked(codec.rules, self.schema, drop=self.found)
+        checked = None if self.sample.complete else Checked(codec.rules, codec.schema, drop=self.found)
         path = self.folder / "tokens.bin"
         tokens = write_tokens(
             path, self.chunks, self.n_rows, self.schema, codec, encoder, leaf_model, layout, checked, progress

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..errors import SchemaError
 from ..schema import Schema
 from .plain import Plain
-from .rules import AtLeast, Lookup, Rule
+from .rules import Lookup, Rule
 from .ruleset import RuleSet
 
 
@@ -26,7 +26,7 @@ class Checked:
 
     @property
     def rules(self) -> RuleSet:
-        """Those that hold so far, with what was learned from all rows."""
+        """Those that hold so far."""
         return RuleSet(tuple(self._rules))
 
     def see(self, part: pd.DataFrame, first_row: int) -> None:
@@ -34,9 +34,9 @@ class Checked:
         plain = Plain.read(part, self._schema, {name for rule in self._rules for name in (rule.writes, *rule.reads)})
         kept: list[Rule] = []
         for rule in self._rules:
-            wider, broken = _lookup(rule, plain) if isinstance(rule, Lookup) else (rule, rule.broken(plain))
+            broken = _differs(rule, plain) if isinstance(rule, Lookup) else rule.broken(plain)
             if not broken.any():
-                kept.append(_wider(wider, plain) if isinstance(wider, AtLeast) else wider)
+                kept.append(rule)
             elif self._drop:
                 self.dropped.append(rule.text)
             else:
@@ -47,20 +47,9 @@ class Checked:
         self._rules = kept
 
 
-def _wider(rule: AtLeast, plain: Plain) -> AtLeast:
-    """The rule with the smallest and largest distance of the part too."""
-    low, high = rule.reach(plain)
-    return replace(rule, gaps=(min(low, rule.gaps[0]), *rule.gaps[1:-1], max(high, rule.gaps[-1])))
-
-
-def _lookup(rule: Lookup, plain: Plain) -> tuple[Lookup, Any]:
-    """The function with the sources that only the part has, and the rows of the part that break it."""
+def _differs(rule: Lookup, plain: Plain) -> NDArray[np.bool_]:
+    """Rows whose target is not that of their source; sources that the rule does not list are free."""
     sources, targets = plain.labels(rule.source), plain.labels(rule.target)
     known: dict[Any, Any] = dict(rule.pairs)
-    codes, distinct = pd.factorize(sources, use_na_sentinel=False)
-    first = np.unique(codes, return_index=True)[1]
-    wanted = np.empty(len(distinct), dtype=object)
-    for code, row in enumerate(first):
-        wanted[code] = known.setdefault(sources[row], targets[row])
-    broken = np.array([goal != target for goal, target in zip(wanted[codes], targets, strict=True)], dtype=bool)
-    return replace(rule, pairs=tuple(known.items())), broken
+    pairs = zip(sources, targets, strict=True)
+    return np.array([source in known and known[source] != target for source, target in pairs], dtype=bool)

@@ -62,11 +62,6 @@ class AtLeast:
             greater, lesser = greater.astype(np.float64), lesser.astype(np.float64)
         return np.asarray(greater - lesser)
 
-    def reach(self, plain: Plain) -> tuple[float, float]:
-        """The smallest and the largest distance in the rows."""
-        there = self._difference(plain)[plain.present(self.greater, self.lesser)].astype(np.float64)
-        return float(there.min(initial=np.inf)), float(there.max(initial=-np.inf))
-
     def learn(self, plain: Plain, floor: int = 0) -> AtLeast:
         """Take down how far apart the two are."""
         there = plain.present(self.greater, self.lesser)
