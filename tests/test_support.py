@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabtreeformer.support import intervals, kept_labels, slice_means, supported_range
+from tabtreeformer.support import intervals, kept_labels, likely_range, slice_means, supported_range
 
 FLOOR = 5
 
@@ -35,6 +35,31 @@ def test_how_far_out_the_outermost_rows_lie_does_not_matter():
     far = values.copy()
     far[-4:], far[:4] = 1e9, -1e9
     assert supported_range(*counted(values), FLOOR) == supported_range(*counted(far), FLOOR) == (6.0, 93.0)
+    assert likely_range(*counted(values), FLOOR) == likely_range(*counted(far), FLOOR)
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "uniform"])
+def test_a_range_probably_reaches_farther_than_the_rows_that_tell_it(draw):
+    rng = np.random.default_rng(0)
+    misses = {"supported": [], "likely": []}
+    for _ in range(50):
+        values = 10 + getattr(rng, draw)(size=600)
+        counts = counted(values)
+        misses["supported"].append(supported_range(*counts, FLOOR)[1] - values.max())
+        misses["likely"].append(likely_range(*counts, FLOOR)[1] - values.max())
+    assert abs(np.mean(misses["likely"])) < 0.8 * abs(np.mean(misses["supported"]))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 0.0), (1.0, 100.0)])
+def test_a_range_does_not_cross_where_shares_and_percentages_end(low, high):
+    values = low + (high - low) * np.random.default_rng(0).beta(0.9, 0.9, 300)
+    reach = likely_range(*counted(values), FLOOR)
+    assert low <= reach[0] < reach[1] <= high
+
+
+def test_few_rows_reach_no_farther_than_they_tell():
+    values = np.arange(40.0)
+    assert likely_range(*counted(values), FLOOR) == supported_range(*counted(values), FLOOR)
 
 
 @settings(max_examples=200, deadline=None)

@@ -20,6 +20,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Counts = NDArray[Any]
+LIMITS = (-1.0, 0.0, 1.0, 100.0)
+WIDEST, NARROWEST = 3.5, 1.5
+"""Factor between the ranks of the groups that tell a tail: at most, and too little to tell anything."""
+MOST_GROWTH = 0.7
+"""Gaps are taken to shrink outwards at least by this factor: three groups of a few rows tell heavy tails badly."""
+OUTERMOST = 0.56
+"""Rank at which the outermost row is expected: exp of minus Euler's constant."""
 LARGEST_GRID = 2.0**50
 """Numbers of more steps than this have no half steps between them."""
 
@@ -50,6 +57,43 @@ def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float
     low = _mean_of_ranks(distinct, counts, floor - 1, 2 * floor - 1)
     high = _mean_of_ranks(distinct, counts, total - 2 * floor + 1, total - floor + 1)
     return min(low, high), max(low, high)
+
+
+def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
+    """How far the numbers probably reach, told without the `floor` - 1 rows that lie farthest out on either side.
+
+    Ranges that end where the last rows are supported are narrower than the table's, which shows in everything that is
+    cut by the range of a column. From three groups of rows near each end, at ranks that grow by the same factor,
+    follows how fast the gaps shrink outwards (Pickands' estimator of tails), and where the outermost row is to
+    be expected. An end never crosses 0, 1, -1 or 100, where shares, percentages and amounts end.
+    """
+    low, high = supported_range(distinct, counts, floor)
+    total = float(counts.sum())
+    middle = 1.5 * floor  # rank of the outermost group
+    factor = min(WIDEST, float(np.sqrt(total / (3 * middle))))
+    if factor < NARROWEST:
+        return low, high
+    ranks = [middle * factor**k for k in range(3)]
+    ends = []
+    for side, end in ((-1, low), (1, high)):
+        means = [end]
+        for rank in ranks[1:]:
+            start, stop = rank - floor / 2, rank + floor / 2
+            means.append(
+                _mean_of_ranks(distinct, counts, *((start, stop) if side < 0 else (total - stop, total - start)))
+            )
+        near, far = abs(means[0] - means[1]), abs(means[1] - means[2])
+        growth = min(near / far, MOST_GROWTH) if far > 0 else 0.0
+        steps = np.log(middle / OUTERMOST) / np.log(factor)
+        reach = growth * (1 - growth**steps) / (1 - growth)
+        ends.append(_not_across(end, end + side * near * float(reach)))
+    return ends[0], ends[1]
+
+
+def _not_across(start: float, end: float) -> float:
+    """The end, or the first of the limits that lie between it and the start."""
+    crossed = [limit for limit in LIMITS if min(start, end) < limit < max(start, end) or limit == start]
+    return min(crossed, key=lambda limit: abs(limit - start), default=end)
 
 
 def slice_means(values: Floats, floor: int, most: int) -> Floats:
@@ -88,6 +132,7 @@ def intervals(
         crowded = (lows > highs) | np.append(False, lows[1:] <= lows[:-1]) | ((lows == highs) & (grid is not None))
         thin = np.array([not group.atom for group in groups]) & ((rows < floor) | crowded)
         if not thin.any():
+            _reach_out(groups, lows, highs, likely_range(distinct, counts, floor), grid)
             return lows, highs
         worst = int(np.argmin(np.where(thin, rows, np.inf)))
         groups = _joined(groups, worst)
@@ -203,6 +248,16 @@ def _ends(
             highs[k] = max(grid.beside(high), grid.around(means[k])[1][0])
     _part(groups, lows, highs, means, grid)
     return lows, highs
+
+
+def _reach_out(
+    groups: list[_Group], lows: Floats, highs: Floats, reach: tuple[float, float], grid: _Grid | None
+) -> None:
+    """Let the outermost intervals go as far as the table probably does, in place."""
+    if not groups[0].atom and reach[0] < lows[0]:
+        lows[0] = reach[0] if grid is None else grid.beside(reach[0])
+    if not groups[-1].atom and reach[1] > highs[-1]:
+        highs[-1] = reach[1] if grid is None else grid.beside(reach[1])
 
 
 def _part(groups: list[_Group], lows: Floats, highs: Floats, means: Floats, grid: _Grid | None) -> None:

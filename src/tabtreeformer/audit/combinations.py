@@ -32,14 +32,13 @@ def thin_intervals(fitted: Fitted, frame: pd.DataFrame, floor: int) -> Iterator[
 
 
 def thin_ranges(fitted: Fitted, columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
-    """Ranges of numbers, where they follow from intervals, at or beyond whose ends too few rows lie."""
+    """Ranges of numbers, where they follow from intervals, that go farther than the rows but the outermost tell."""
     for codec in fitted.codec.columns:
         numbers = codec.inner.ticks if isinstance(codec.inner, TickCodec) else codec.inner
-        if isinstance(numbers, AtomCodec) and numbers.protected:
-            column = columns[codec.column.name]
-            beyond = column.rows_beyond(float(codec.bounds.low), float(codec.bounds.high))
-            if any(0 < rows < column.floor for rows in beyond):
-                yield Finding("range", "codec.json", "columns[*] ends", codec.column.name)
+        if not isinstance(numbers, AtomCodec) or not numbers.protected:
+            continue
+        if columns[codec.column.name].told_by_few(float(codec.bounds.low), float(codec.bounds.high)):
+            yield Finding("range", "codec.json", "columns[*] ends", codec.column.name)
 
 
 def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:

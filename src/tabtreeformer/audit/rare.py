@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..schema import Column
+from ..support import likely_range
 
 DISTINCTIVE = 5
 """A number of so many significant digits is no coincidence, wherever it stands."""
@@ -89,6 +90,14 @@ class RareValues:
         place = int(np.searchsorted(self._midpoints, value))
         near = self._midpoints[max(place - 1, 0) : place + 1]
         return bool(np.isclose(near, float(value), rtol=1e-9, atol=0).any()) and float(value) not in self._numbers[0]
+
+    def told_by_few(self, low: float, high: float) -> bool:
+        """Whether rows lie at or beyond one end, too few to tell it, and the others do not tell it either."""
+        likely = likely_range(*np.unique(self.values.to_numpy(dtype=np.float64), return_counts=True), self.floor)
+        farther = low < likely[0], high > likely[1]
+        return any(
+            out and 0 < rows < self.floor for out, rows in zip(farther, self.rows_beyond(low, high), strict=True)
+        )
 
     def rows_beyond(self, low: float, high: float) -> tuple[int, int]:
         """Rows at or below the one end, and at or above the other."""
