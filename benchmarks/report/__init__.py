@@ -131,12 +131,11 @@ def draw(
     names = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
     rivals = [name for name in names if name not in CONTROLS]
     drawn = [name for name, drawing in figures.FROM_RUNS.items() if drawing(book, ok, rivals)]
-    if (data / "datasets.json").exists() and samples.exists():
-        kept = [t for t in (*SMALL, *LARGE) if (samples / t).exists()]
+    if (data / "datasets.json").exists() and any(samples.glob("*/*.csv")):
+        kept = [t for t in (*reversed(SMALL), *LARGE) if rows.samples_of(samples, t, rivals)]
         drawn += ["marginals"] * rows.marginals(book, samples, data, rivals, kept)
-        drawn += ["correlation"] * rows.correlation(
-            book, samples, data, rivals, "credit-g" if "credit-g" in kept else "iris"
-        )
+        fullest = max(kept, key=lambda t: len(rows.samples_of(samples, t, rivals)))
+        drawn += ["correlation"] * rows.correlation(book, samples, data, rivals, fullest)
     drawn += figures.settings(book, ablations[ablations["status"] == "ok"])
     drawn += ["equal_time"] * figures.equal_time(book, equal[equal["status"] == "ok"])
     return drawn

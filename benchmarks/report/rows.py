@@ -52,7 +52,8 @@ def marginals(book: Book, folder: Path, data: Path, names: list[str], tables: li
             if len(np.unique(values)) > 1:
                 panel.plot(grid, density(values, grid), color=paint[name], linewidth=1.4, label=name)
         panel.set(title=f"{table.name}: {column} ({modes} modes)", yticks=[])
-    panels.flat[-1].legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
+    lines = {text: line for panel in panels.flat for line, text in zip(*panel.get_legend_handles_labels(), strict=True)}
+    panels.flat[-1].legend(lines.values(), lines, fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
     return book.save("marginals", figure)
 
