@@ -80,8 +80,9 @@ def test_every_interval_has_enough_rows_and_no_end_is_a_rare_value(values, decim
     ids = np.searchsorted(highs[:-1] / 2 + lows[1:] / 2, numbers, side="left")
     assert np.bincount(ids, minlength=len(lows)).min() >= FLOOR
     assert not {*lows.tolist(), *highs.tolist()} & set(distinct[counts < FLOOR].tolist())
-    assert (numbers <= highs[0]).sum() >= min(FLOOR, len(numbers) // 3)
-    assert (numbers >= lows[-1]).sum() >= min(FLOOR, len(numbers) // 3)
+    if len(numbers) >= 3 * FLOOR - 2:  # else there is one interval, about the middle
+        assert (numbers <= highs[0]).sum() >= FLOOR
+        assert (numbers >= lows[-1]).sum() >= FLOOR
 
 
 def test_values_that_enough_rows_have_come_back_exactly():
