@@ -2,6 +2,8 @@
 
 import argparse
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -73,3 +75,12 @@ def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypat
 def test_a_run_of_the_grid_that_fails_says_so_and_stops_no_other():
     result = QUALITY.Runs({}, {})(["--data", "nowhere", "--one", "auto", "iris", "0"])
     assert "nowhere" in result["fault"]
+
+
+def test_each_width_is_a_line_of_the_benchmark_of_columns(tmp_path):
+    command = [sys.executable, ROOT / "benchmarks" / "scale.py", "columns", "--columns", "4", "6", "--rows", "60"]
+    subprocess.run([*command, "--new", "50", "--output", tmp_path / "out.csv"], check=True, capture_output=True)
+    lines = pd.read_csv(tmp_path / "out.csv")
+    assert lines["columns"].tolist() == [4, 6]
+    assert (lines["tokens_per_row"].diff().dropna() == 2).all()  # one token a number
+    assert (lines[["rows_per_processor_second", "peak_mib"]] > 0).all(axis=None)

@@ -1,0 +1,86 @@
+"""Wide tables: seconds a step, rows drawn a second and memory, against columns; `python benchmarks/scale.py columns`.
+
+Each width is a process of its own, so that the peak of memory is its own. Seconds are of the processor, one thread,
+unless they are said to be of the clock. Training is cut to a few steps: how good the rows are is nothing that this
+measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+STEPS = 10
+FIELDS = (
+    "columns", "rows", "fit_seconds", "clock_milliseconds_per_trained_row", "rows_per_processor_second", "peak_mib",
+    "tokens_per_row", "parameters",
+)  # fmt: skip
+
+
+def measure(n_columns: int, n_rows: int, n_new: int) -> dict[str, object]:
+    """Fit and sample one made table in this process."""
+    import torch
+
+    from speed import made_table
+    from tabtreeformer import TabTreeFormer
+
+    torch.set_num_threads(1)
+    table = made_table(n_rows, n_columns - 1)
+    train = {"steps": STEPS, "validate_every": STEPS, "side_by_side": False}
+    began = time.process_time()
+    model = TabTreeFormer(target="y", train=train, privacy="off", random_state=0, verbose=False).fit(table)
+    fitted = time.process_time()
+    model.sample(1000, random_state=0)
+    warm = time.process_time()
+    model.sample(n_new, random_state=1)
+    ended = time.process_time()
+    summary = model.summary()
+    runs = summary["training"]
+    return {
+        "columns": n_columns,
+        "rows": n_rows,
+        "fit_seconds": round(fitted - began, 1),
+        "clock_milliseconds_per_trained_row": round(
+            1000 * sum(run["seconds"] for run in runs) / sum(run["rows"] for run in runs), 3
+        ),
+        "rows_per_processor_second": round(n_new / (ended - warm)),
+        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "tokens_per_row": summary["length"],
+        "parameters": summary["parameters"],
+    }
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Measure each width in a process of its own, and keep a table of all."""
+    if arguments.measure is not None:
+        print(json.dumps(measure(arguments.measure, arguments.rows, arguments.new)))
+        return
+    lines = []
+    for n_columns in arguments.columns:
+        command = [sys.executable, str(Path(__file__).with_name("scale.py")), "columns", "--measure", str(n_columns)]
+        command += ["--rows", str(arguments.rows), "--new", str(arguments.new)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+        lines.append(json.loads(done.stdout.splitlines()[-1]))
+        print(json.dumps(lines[-1]), flush=True)
+    with arguments.output.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `scale.py columns` takes."""
+    parser.add_argument("--columns", type=int, nargs="+", default=[10, 50, 200])
+    parser.add_argument("--rows", type=int, default=2_000)
+    parser.add_argument("--new", type=int, default=20_000, help="rows that are drawn")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "scale_columns.csv")
+    parser.add_argument("--measure", type=int, default=None, help=argparse.SUPPRESS)
+    parser.set_defaults(main=main)
