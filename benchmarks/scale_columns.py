@@ -8,7 +8,6 @@ measures.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import resource
@@ -16,6 +15,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from lines import write_lines
 
 STEPS = 10
 FIELDS = (
@@ -70,10 +71,7 @@ def main(arguments: argparse.Namespace) -> None:
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
         lines.append(json.loads(done.stdout.splitlines()[-1]))
         print(json.dumps(lines[-1]), flush=True)
-    with arguments.output.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_lines(arguments.output, FIELDS, lines)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

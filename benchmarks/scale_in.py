@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from lines import write_lines
+
 STEPS = 10
 FIELDS = (
     "form", "rows", "columns", "file_mib", "look_seconds", "learn_seconds", "encode_seconds", "train_seconds",
@@ -120,10 +122,7 @@ def keep(path: Path, line: dict[str, object]) -> None:
     same = (str(line["form"]), str(line["rows"]))
     known = [old for old in known if (old["form"], old["rows"]) != same] + [line]
     known.sort(key=lambda old: (str(old["form"]), int(str(old["rows"]))))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(known)
+    write_lines(path, FIELDS, known)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,13 +9,14 @@ guessed.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import resource
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from lines import write_lines
 
 FIELDS = ("what", "rows", "clock_seconds", "processor_seconds", "rows_per_processor_second", "mib_above_model")
 
@@ -125,10 +126,7 @@ def main(arguments: argparse.Namespace) -> None:
                 what = f"time was over, {workers} worker{'s' * (workers > 1)}"
         lines += [*memory.lines, memory.line(what)]
         print(json.dumps(lines[-1]), flush=True)
-    with arguments.output.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_lines(arguments.output, FIELDS, lines)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

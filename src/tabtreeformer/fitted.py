@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import safetensors
 import safetensors.numpy
 import safetensors.torch
@@ -14,9 +15,9 @@ import torch
 
 from . import limits, trees
 from .archive import dump_json, load_json
-from .config import Config
+from .config import Config, SampleConfig
 from .errors import ArchiveError, TabTreeFormerError
-from .generation import PromptBank
+from .generation import PromptBank, RowWriter
 from .model import Network, build_network
 from .schema import Schema
 from .tokens import TableCodec, TokenLayout
@@ -49,6 +50,21 @@ class Fitted:
         """Sizes of each column's slots."""
         slots = self.layout.value_slots
         return [[slots[i].size for i in self.layout.slots_of(place)] for place in range(len(self.schema.columns))]
+
+    def writer(self, sampling: SampleConfig, seed: np.random.SeedSequence, advance: Callable[[int], None]) -> RowWriter:
+        """What draws rows from it."""
+        return RowWriter(
+            train=self.config.train,
+            sampling=sampling,
+            codec=self.codec,
+            layout=self.layout,
+            networks=self.models,
+            banks=self.prompts,
+            encoder=self.tree_encoder,
+            leaf_model=lambda: self.leaf_model,
+            seed=seed,
+            advance=advance,
+        )
 
     def to_members(self) -> dict[str, bytes]:
         """The model as named pieces of JSON, text and safetensors."""

@@ -19,7 +19,7 @@ from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
 from .gate import Evidence, judge_model, split_off
-from .generation import PromptBank, RowWriter
+from .generation import PromptBank
 from .presets import AUTO, Privacy
 from .progress import Progress
 from .resuming import fit_leaf_model, identity, versions
@@ -244,18 +244,7 @@ def _own_prompts(fitted: Fitted, tokens: NDArray[Any], floor: int, seed: np.rand
     few = len(tokens) <= MOST_FITTING
     some = slice(None) if few else np.sort(np.random.default_rng(seed).choice(len(tokens), MOST_FITTING, replace=False))
     with threads_for(fitted.config.model.width):
-        rows = RowWriter(
-            train=fitted.config.train,
-            sampling=fitted.config.sampling,
-            codec=fitted.codec,
-            layout=fitted.layout,
-            networks=fitted.models,
-            banks=fitted.prompts,
-            encoder=fitted.tree_encoder,
-            leaf_model=lambda: fitted.leaf_model,
-            seed=seed,
-            advance=lambda n: None,
-        )
+        rows = fitted.writer(fitted.config.sampling, seed, lambda n: None)
         prompts = rows.own_prompts(fitted.layout.leaf_ids(tokens[some]), floor, all_real=few)
     return dataclasses.replace(fitted, prompts=prompts)
 

@@ -276,7 +276,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         fitted = self._check_fitted()
         question = asked.question(fitted)
         with stage(self._progress(), "sample", asked.n) as advance:
-            rows = answers.writer(fitted, self._sampling(), asked.seed, advance)
+            rows = fitted.writer(self._sampling(), asked.seed, advance)
             for part in answers.blocks(asked.n):
                 yield answers.answer(question, rows, part)
 
@@ -340,7 +340,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         fitted = self._check_fitted()
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
         with stage(self._progress(), "sample", n) as advance, threads_for(fitted.config.model.width):
-            return question(answers.writer(fitted, self._sampling(), seed, advance))
+            return question(fitted.writer(self._sampling(), seed, advance))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""

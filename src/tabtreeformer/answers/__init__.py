@@ -4,7 +4,7 @@ All need a model that was trained in any order, as `auto` is: what is given come
 after it.
 """
 
-from .asking import Question, answer, blocks, count, in_batches, question, together, writer
+from .asking import Question, answer, blocks, count, in_batches, question, together
 from .predicting import predict, predict_proba
 from .scoring import log_prob, outliers
 from .writing import impute
@@ -22,5 +22,4 @@ __all__ = [
     "predict_proba",
     "question",
     "together",
-    "writer",
 ]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..config import SampleConfig
 from ..errors import ConfigError
 from ..fitted import Fitted
 from ..generation import BLOCK, RowWriter
@@ -54,24 +53,6 @@ def in_batches(frames: Iterable[pd.DataFrame], size: int) -> Iterator[pd.DataFra
 def together(frames: list[pd.DataFrame]) -> pd.DataFrame:
     """One table of several."""
     return frames[0] if len(frames) == 1 else pd.concat(frames)
-
-
-def writer(
-    fitted: Fitted, sampling: SampleConfig, seed: np.random.SeedSequence, advance: Callable[[int], None]
-) -> RowWriter:
-    """What draws rows from a fitted model."""
-    return RowWriter(
-        train=fitted.config.train,
-        sampling=sampling,
-        codec=fitted.codec,
-        layout=fitted.layout,
-        networks=fitted.models,
-        banks=fitted.prompts,
-        encoder=fitted.tree_encoder,
-        leaf_model=lambda: fitted.leaf_model,
-        seed=seed,
-        advance=advance,
-    )
 
 
 def question(

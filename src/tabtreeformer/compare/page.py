@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import import_extra
 from ..files import replacing
+from ..report.templates import templates
 from .generators import CONTROL
 from .results import OK, Run
 
@@ -67,16 +67,9 @@ def write_page(
     path: str | os.PathLike[str], runs: Sequence[Run], facts: Mapping[str, Any], families: Mapping[str, str]
 ) -> None:
     """Write one HTML file that asks nothing of the network. `families` says which generators are controls."""
-    jinja2 = import_extra("jinja2", "report")
+    environment = templates(Path(__file__).parent)
     frame = table(runs)
     controls = [name for name, family in families.items() if family == CONTROL]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     text = environment.get_template("page.html.jinja").render(
         facts=facts,
         measures=MEASURES,

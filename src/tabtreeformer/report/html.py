@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import import_extra
 from ..evaluation import Evaluation
 from ..files import replacing
 from ..schema import Schema
 from ..tables.frames import taking_any_table
 from .summary import Summary, summarise
+from .templates import templates
 
 MEANING = {
     "utility": ("Utility loss", "How much worse models learn from synthetic than from real rows, tested on real ones."),
@@ -67,16 +67,9 @@ def write_report(
 
 def render(summary: Summary, title: str) -> str:
     """Fill the template."""
-    jinja2 = import_extra("jinja2", "report")
+    environment = templates(Path(__file__).parent)
     from . import plots
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     environment.filters["figure"] = _figure
     template: Any = environment.get_template("page.html.jinja")
     page: str = template.render(s=summary, title=title, plots=plots, meaning=MEANING, goals=GOALS)

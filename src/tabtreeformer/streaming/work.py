@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..answers import answer, blocks, together, writer
+from ..answers import answer, blocks, together
 from ..archive import read_archive
 from ..devices import choose_device
 from ..fitted import Fitted
@@ -28,7 +28,7 @@ class PartWriter:
     ) -> None:
         self.request, self.settings = request, settings
         self.question = request.question(fitted)
-        self.rows = writer(fitted, fitted.config.sampling, request.seed, _nothing)
+        self.rows = fitted.writer(fitted.config.sampling, request.seed, _nothing)
         self.advance = advance
 
     def write(self, number: int) -> int:
