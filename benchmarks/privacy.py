@@ -3,6 +3,7 @@
     python benchmarks/privacy.py --data ../shared/data                      seven small tables, three seeds, auto
     python benchmarks/privacy.py --settings auto,S-like,NM-like --seeds 3
     python benchmarks/privacy.py --tables adult --budget 240
+    python benchmarks/privacy.py --models out/models                        models that quality.py has kept
     python benchmarks/privacy.py --write                                    the table of docs/privacy.md from the CSV
 
 One row a run goes to a CSV, which a second call completes instead of repeating; each run is a process of its own on one
@@ -51,6 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--budget", type=float, help="seconds of a fit")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "privacy.csv")
+    parser.add_argument("--models", type=Path, help="folder of models of auto that need not be fitted again")
     parser.add_argument("--write", action="store_true", help="write the table of docs/privacy.md and run nothing")
     parser.add_argument("--one", nargs=3, metavar=("SETTINGS", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -65,11 +67,15 @@ def run_one(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     name, table, seed = options.one[0], options.one[1], int(options.one[2])
-    train, test, target = load(options.data, table, seed)
-    preset, sections = SETTINGS[name]
-    model = TabTreeFormer(
-        preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False
-    ).fit(train, holdout=test)
+    kept = options.models / f"{table}-{seed}.tabtree" if options.models and name == "auto" else None
+    if kept is not None and kept.exists():
+        model = TabTreeFormer.load(kept, verbose=False)
+    else:
+        train, test, target = load(options.data, table, seed)
+        preset, sections = SETTINGS[name]
+        model = TabTreeFormer(
+            preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False
+        ).fit(train, holdout=test)
     print(json.dumps({"settings": name, "table": table, "seed": seed, **figures(model.summary())}))
 
 
@@ -109,6 +115,7 @@ def run_all(options: argparse.Namespace) -> None:
                     continue
                 command = [sys.executable, __file__, "--data", str(options.data), "--one", name, table, str(seed)]
                 command += [] if options.budget is None else ["--budget", str(options.budget)]
+                command += [] if options.models is None else ["--models", str(options.models)]
                 environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
                 finished = subprocess.run(command, capture_output=True, text=True, env=environment)
                 if finished.returncode:

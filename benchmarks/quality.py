@@ -7,8 +7,9 @@
     python benchmarks/quality.py --tables credit-g --openml                downloads the table from openml.org
 
 One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
-numbers. Each run is a process of its own on one thread: steps this small lose badly to thread contention. The folder
-holds the tables as CSV and a `datasets.json` that names their targets and categorical columns.
+numbers. With `--models` the models are kept in a folder, where `privacy.py` and `asking.py` find them. Each run is a
+process of its own on one thread: steps this small lose badly to thread contention. The folder of the tables holds them
+as CSV, and a `datasets.json` that names their targets and categorical columns.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE")
     parser.add_argument("--label", default="", help="names the settings in the CSV")
     parser.add_argument("--out", type=Path, default=Path("out/quality.csv"))
+    parser.add_argument("--models", type=Path, help="folder in which the fitted models are kept")
     parser.add_argument("--ablations", action="store_true", help="run every ablation under a label of its own")
     parser.add_argument("--openml", action="store_true", help="download the tables from openml.org instead of --data")
     parser.add_argument("--one", nargs=3, metavar=("PRESET", "TABLE", "SEED"), help=argparse.SUPPRESS)
@@ -93,8 +95,12 @@ def run_one(options: argparse.Namespace) -> None:
     preset, table, seed = options.one[0], options.one[1], int(options.one[2])
     train, test, target = load(None if options.openml else options.data, table, seed)
     started = time.perf_counter()
-    model = TabTreeFormer(preset, target, **parse_settings(options.set), random_state=seed, verbose=False).fit(train)
+    model = TabTreeFormer(preset, target, **parse_settings(options.set), random_state=seed, verbose=False)
+    # Held-out rows only serve the verdict at the end: the model is the same without them.
+    model.fit(train, holdout=test)
     fitted = time.perf_counter()
+    if options.models:
+        model.save(options.models / f"{table}-{seed}.tabtree")
     synthetic = model.sample(len(train), random_state=seed)
     sampled = time.perf_counter()
     scores = evaluate(train, test, synthetic, target=target, random_state=seed).scores
@@ -115,6 +121,7 @@ def command(options: argparse.Namespace, key: tuple[str, ...]) -> list[str]:
     """The words after `python quality.py` that make one run."""
     words = ["--data", str(options.data.absolute()), "--label", options.label, "--one", *key[1:]]
     words += ["--openml"] if options.openml else []
+    words += ["--models", str(options.models.absolute())] if options.models else []
     return words + [word for setting in options.set for word in ("--set", setting)]
 
 
@@ -137,7 +144,8 @@ class Runs:
 
 def run_all(options: argparse.Namespace) -> pd.DataFrame:
     """Run what the CSV does not hold yet, so many at a time."""
-    options.out.parent.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (options.out.parent, options.models)):
+        folder.mkdir(parents=True, exist_ok=True)
     done = pd.read_csv(options.out, keep_default_na=False) if options.out.exists() else pd.DataFrame(columns=KEYS)
     known = {tuple(map(str, row)) for row in done[KEYS].itertuples(index=False)}
     wanted = [

@@ -93,10 +93,11 @@ def membership(tables: Tables, context: Context) -> Measurement:
     would stretch just where those lie, and put members farther away than others even if nothing had leaked.
     """
     rng = context.rng()
-    n_rows = min(tables.train.n_rows, tables.holdout.n_rows, context.max_queries)
     space = Space(tables.synthetic)
     members, others = (
-        space.nearest(table.sample(n_rows, rng), context.progress, f"{who} near {context.label}").distances[:, 0]
+        space.nearest(
+            table.sample(min(table.n_rows, context.max_queries), rng), context.progress, f"{who} near {context.label}"
+        ).distances[:, 0]
         for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout))
     )
     attack = membership_attack(-members, -others, confidence=context.confidence, random_state=rng)

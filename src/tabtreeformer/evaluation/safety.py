@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import Any
 
 from .evaluate import Evaluation
-from .risk import CONFIDENCE
+from .risk import CONFIDENCE, shared_confidence
 from .score import Score
 
 MEMBERSHIP = 0.6
@@ -23,6 +23,8 @@ RISK = 0.05
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 NEEDED = ("dcr", "membership", "copies")
 """Without these nothing is said."""
+TESTS = 7
+"""Tests that speak on a table: distances, near copies, copies, membership, and the three attacks."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,18 @@ class Finding:
     text: str
 
 
-def findings(evaluation: Evaluation) -> list[Finding]:
+def findings(evaluation: Evaluation, *, tests: int = TESTS) -> list[Finding]:
     """What each privacy test of an evaluation says; empty where one of those that are needed was left out.
 
-    Tests and intervals have the confidence of the evaluation, 95 % unless it was asked for another.
+    One leak found condemns a table, and the more tests there are, the sooner one of them finds by chance what is not
+    there. So each has its share of what may go wrong, that `tests` of them together have the confidence of the
+    evaluation, 95 % unless it was asked for another. Intervals of the attacks keep that confidence.
     """
     scores = evaluation.scores
     if any(name not in scores for name in NEEDED):
         return []
-    confidence = float(evaluation.facts.get("settings", {}).get("confidence", CONFIDENCE))
+    whole = float(evaluation.facts.get("settings", {}).get("confidence", CONFIDENCE))
+    confidence = shared_confidence(tests, whole)
     found = [*_distances(scores["dcr"], 1 - confidence), _copies(scores["copies"], evaluation, 1 - confidence)]
     membership = scores["membership"]
     found += tells_members({**membership.breakdown, "auc": membership.value}, "membership", confidence)
@@ -100,7 +105,7 @@ def _more(count: int, n: int, other_count: int, n_other: int, alpha: float) -> b
 
 
 def _auc_limit(members: int, others: int, confidence: float) -> float:
-    """The larger of the limit and about two standard errors of an AUC that knows nothing."""
+    """The larger of the limit and what an AUC that knows nothing reaches by chance."""
     error = ((members + others + 1) / (12 * members * others)) ** 0.5
     return float(max(MEMBERSHIP, 0.5 + NormalDist().inv_cdf(0.5 + confidence / 2) * error))
 
@@ -121,9 +126,11 @@ def _attack(attack: Score, label: str) -> Finding:
 
 def limits() -> str:
     """How the word is chosen, for the reader."""
+    alpha = (1 - CONFIDENCE) / TESTS
     return (
-        f"no violation of the distance test (p ≥ {1 - CONFIDENCE:.2f}), no more copies and near copies than among "
-        f"held-out rows beyond chance (Fisher's exact test, {1 - CONFIDENCE:.0%}), membership AUC up to {MEMBERSHIP} "
-        f"or two standard errors above one half, at most {FOUND:.0%} of the training rows told at 1% false positives, "
-        f"risks of the attacks up to {RISK} or with an interval that reaches 0."
+        f"no violation of the distance test and no more copies and near copies than among held-out rows (Fisher's "
+        f"exact test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {TESTS} tests, as one leak "
+        f"found condemns a table; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most {FOUND:.0%} of "
+        f"the training rows told at 1% false positives, risks of the attacks up to {RISK} or with an interval that "
+        f"reaches 0."
     )

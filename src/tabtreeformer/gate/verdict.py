@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..errors import TabTreeFormerError
 from ..evaluation import Evaluation, Finding, evaluate, findings, membership_attack, tells_members, to_record
-from ..evaluation.risk import CONFIDENCE
+from ..evaluation.risk import CONFIDENCE, shared_confidence
 from ..fitted import Fitted
 from ..generation import Sampler
 from ..presets import Privacy
@@ -40,7 +40,7 @@ FEWEST_ROWS = 50
 """With fewer rows than this on either side nothing is judged: chance could hide nearly any leak."""
 METRICS = ("dcr", "copies", "membership", "singling_out", "linkability", "inference")
 TESTS = 8
-"""Tests of each part: those above, near copies, and membership by likelihood."""
+"""Tests of each comparison: those above, near copies, and membership by likelihood."""
 LIKELIHOOD, CALIBRATED = "membership_likelihood", "membership_calibrated"
 NOT_COVERED = (
     "The shared start, the trees and the codec saw all rows: what they tell of a row is told of both halves, and no "
@@ -95,7 +95,7 @@ def judge_model(
         why = f"a network had {fewest:,} rows on one side, and {FEWEST_ROWS} are needed to tell a leak from chance"
         return not_judged(why, mode) | memorised
     n_parts = len(evidence.parts) + (evidence.holdout is not None)
-    confidence = CONFIDENCE if mode == "strict" else 1 - (1 - CONFIDENCE) / (TESTS * n_parts)
+    confidence = CONFIDENCE if mode == "strict" else family_confidence(n_parts)
     judge = _Judge(fitted, evidence, sensitive, confidence, seed)
     try:
         with stage(progress, "privacy verdict", n_parts) as advance:
@@ -109,6 +109,11 @@ def judge_model(
     except TabTreeFormerError as error:
         return not_judged(f"the table cannot be judged: {error}", mode) | memorised
     return _record(parts, mode, confidence, evidence) | memorised | {"seconds": round(time.perf_counter() - started, 3)}
+
+
+def family_confidence(n_parts: int) -> float:
+    """Confidence of each test of so many comparisons that makes all of them together 95 % sure (Bonferroni)."""
+    return shared_confidence(TESTS * n_parts)
 
 
 def not_judged(why: str, mode: str) -> dict[str, Any]:
@@ -222,7 +227,7 @@ class _Judge:
             record["measures"][measure] = {"value": attack["auc"], "goal": "half", "ceiling": 0.5, **attack}
             if measure in judged:
                 file += tells_members(attack, measure, self.confidence)
-        return _Part(name, findings(evaluation), file, record)
+        return _Part(name, findings(evaluation, tests=1), file, record)
 
 
 def _record(parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: Evidence) -> dict[str, Any]:
