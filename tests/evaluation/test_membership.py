@@ -73,3 +73,10 @@ def test_the_metric_reports_who_is_found_at_one_per_cent(train, test, fresh):
     assert score.breakdown["true_positives_interval"][0] > 0.1
     low, high = score.breakdown["auc_interval"]
     assert low < score.value < high
+
+
+def test_every_row_of_both_sides_is_asked_about(train, test, fresh):
+    few = test[:30]
+    assert len(few) < len(train)
+    score = evaluate(train, few, fresh, metrics=["membership"]).scores["membership"]
+    assert score.breakdown["rows"] == {"members": len(train), "others": 30}

@@ -154,6 +154,12 @@ def test_few_held_out_rows_raise_no_false_alarm_and_many_do_raise_one(evaluation
     assert safe(0.5, 3000, 20, 3000) == "poor"
 
 
+@pytest.mark.parametrize(("p", "word"), [(0.03, "no leak found"), (0.005, "no")])
+def test_one_test_of_seven_below_five_percent_is_chance(evaluation, p, word):
+    scores = {**evaluation.scores, "dcr": replace(evaluation.scores["dcr"], value=p)}
+    assert judge(replace(evaluation, scores=scores))[2].word == word
+
+
 def test_members_that_stand_out_are_a_leak_whatever_the_auc(evaluation):
     score = evaluation.scores["membership"]
     sure = {**score.breakdown, "true_positives": 0.09, "true_positives_interval": [0.07, 0.12]}

@@ -130,7 +130,7 @@ def limits() -> str:
     return (
         f"no violation of the distance test and no more copies and near copies than among held-out rows (Fisher's "
         f"exact test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {TESTS} tests, as one leak "
-        f"found condemns a table; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most {FOUND:.0%} of "
-        f"the training rows told at 1% false positives, risks of the attacks up to {RISK} or with an interval that "
-        f"reaches 0."
+        f"found condemns a table; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
+        f"{FOUND:.0%} of the training rows told at 1% false positives, risks of the attacks up to {RISK} or with an "
+        f"interval that reaches 0."
     )
