@@ -20,7 +20,7 @@ test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory test-pandas2
 
-# Four hundred random tables of all kinds instead of a few dozen, and thousands of damaged and hostile model files.
+# Four hundred random tables of all kinds instead of a dozen, and thousands of damaged and hostile model files.
 test-long: $(VENV)/.dev
 	$(ONE_THREAD) TABLES=400 $(BIN)/python -m pytest -n 2 tests/test_any_table.py
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m long

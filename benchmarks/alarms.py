@@ -1,6 +1,6 @@
 """False alarms: how often rows of real people whom the model never saw are called a leak.
 
-    python benchmarks/alarms.py --data ../shared/data
+    python benchmarks/alarms.py --data ../shared/data --page docs/privacy.md
 
 Of a large table three disjoint sets of rows are drawn: training rows, held-out rows, and a "synthetic" table that is
 made of real rows too. Nothing can have leaked, so every "not safe" is a false alarm. The words of the report
@@ -26,6 +26,10 @@ from tabtreeformer.progress import Silent
 
 SIZES = {"report": ((120, 30), (600, 150), (2000, 500)), "gate": ((60, 60), (300, 300), (1000, 1000))}
 COPIED = 0.1
+MARKS = "<!-- alarms: begin -->", "<!-- alarms: end -->"
+HEAD = (
+    "| table | word | training + held-out rows | false alarms | by | rings at 10 % copies |\n|---|---|---|---|---|---|"
+)
 
 
 def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], word: str, seed: int, copied: float) -> set[str]:
@@ -65,22 +69,27 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--tables", default="adult,bank-marketing")
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--page", type=Path, help="page into which the table is written, between its marks")
     options = parser.parse_args()
-    print("| table | word | rows | false alarms | by | of 10 % copies told |\n|---|---|---|---|---|---|")
+    lines = [HEAD]
     for table in options.tables.split(","):
         train, test, target = load(options.data, table, 0)
         frame = pd.concat([train, test], ignore_index=True)
         for word, each in SIZES.items():
             for sizes in each:
-                draws = range(options.draws)
-                false = [alarms(frame, target, sizes, word, seed, 0.0) for seed in draws]
-                told = [alarms(frame, target, sizes, word, seed, COPIED) for seed in draws]
+                false, told = (
+                    [alarms(frame, target, sizes, word, seed, copied) for seed in range(options.draws)]
+                    for copied in (0.0, COPIED)
+                )
                 by = Counter(measure for rang in false for measure in rang)
                 words = ", ".join(f"{measure} {count}" for measure, count in by.most_common()) or "–"
-                rate, power = (sum(map(bool, which)) / len(which) for which in (false, told))
-                print(
-                    f"| {table} | {word} | {sizes[0]} + {sizes[1]} | {rate:.0%} | {words} | {power:.0%} |", flush=True
-                )
+                rate, power = (f"{sum(map(bool, rang)) / len(rang):.0%}" for rang in (false, told))
+                lines.append(f"| {table} | {word} | {sizes[0]:,} + {sizes[1]:,} | {rate} | {words} | {power} |")
+                print(lines[-1], flush=True)
+    if options.page:
+        before, rest = options.page.read_text(encoding="utf-8").split(MARKS[0])
+        text = f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+        options.page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 
 Fits, samples as many rows as were learned, and compares Shape, Trend and the relative error of downstream models with
 real rows that were held out, as `quality.py` does. One row a run goes to a CSV, which a second call completes instead
-of repeating. The schema is inferred from the training rows and taken as public; no lists and no ranges are given in it.
+of repeating. The schema is inferred from the training rows and taken as public; no lists and no ranges are given in it,
+unless `--public` says that everybody knows the lists of categories and the ends of the ranges of numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import pandas as pd
 
 from quality import load
 
-KEYS = ["table", "epsilon", "seed", "steps"]
+KEYS = ["table", "epsilon", "seed", "steps", "public"]
 MARKS = "<!-- measured: benchmarks/dp.py -->", "<!-- end -->"
 
 
-def run(data: Path, table: str, epsilon: float, seed: int, steps: int) -> dict[str, float | str]:
+def run(data: Path, table: str, epsilon: float, seed: int, steps: int, public: bool) -> dict[str, float | str]:
     """One fit and its figures; epsilon 0 stands for no differential privacy."""
     import torch
 
@@ -31,6 +32,12 @@ def run(data: Path, table: str, epsilon: float, seed: int, steps: int) -> dict[s
     torch.set_num_threads(1)
     train, test, target = load(data, table, seed)
     schema = Schema.infer(train, target)
+    for column in train if public else ():
+        real = train[column]
+        if pd.api.types.is_numeric_dtype(real.dtype):
+            schema = schema.with_public(column, low=real.min(), high=real.max())
+        else:
+            schema = schema.with_public(column, values=sorted(real.unique()))
     started, cpu = time.perf_counter(), time.process_time()
     settings = {"train": {"steps": steps}} if steps else {}
     dp = DP(epsilon=epsilon, delta=1e-5) if epsilon else None
@@ -42,7 +49,7 @@ def run(data: Path, table: str, epsilon: float, seed: int, steps: int) -> dict[s
     ).scores
     spent = model.fitted_.record.get("privacy", {}).get("dp", {})
     return {
-        "table": table, "epsilon": epsilon, "seed": seed, "steps": steps, "rows": len(train),
+        "table": table, "epsilon": epsilon, "seed": seed, "steps": steps, "public": public, "rows": len(train),
         "utility": scores["utility"].value, "shape": scores["shape"].value, "trend": scores["trend"].value,
         "floor_shape": scores["shape"].floor, "floor_trend": scores["trend"].floor,
         "floor_utility": scores["utility"].floor, "spent": spent.get("epsilon"), "noise": spent.get(
@@ -56,8 +63,10 @@ def write_page(page: Path, frame: pd.DataFrame) -> None:
         "| table | ε | seeds | relative error of downstream models | Shape | Trend | CPU seconds of a fit |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (table, epsilon, steps), part in frame.groupby(["table", "epsilon", "steps"]):
-        name = f"{epsilon:g}" + (f" ({steps:g} steps)" if steps else "")
+    for (table, epsilon, steps, public), part in frame.groupby(["table", "epsilon", "steps", "public"]):
+        name = (
+            f"{epsilon:g}" + (f" ({steps:g} steps)" if steps else "") + (", ranges and lists given" if public else "")
+        )
         mean = part[["utility", "shape", "trend", "cpu_seconds"]].mean()
         lines.append(
             f"| {table} | {name} | {part['seed'].nunique()} | {mean['utility']:.3f} | {mean['shape']:.3f} | "
@@ -76,6 +85,7 @@ def main() -> None:
     parser.add_argument("--epsilons", default="1,4,10")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=0, help="steps of a fit; 0: those of the preset")
+    parser.add_argument("--public", action="store_true", help="give the lists of categories and the ranges of numbers")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "dp.csv")
     parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
     options = parser.parse_args()
@@ -88,9 +98,9 @@ def main() -> None:
     for seed in range(options.seeds):
         for table in options.tables.split(","):
             for epsilon in map(float, options.epsilons.split(",")):
-                if (table, epsilon, seed, options.steps) in known:
+                if (table, epsilon, seed, options.steps, options.public) in known:
                     continue
-                rows.append(run(options.data, table, epsilon, seed, options.steps))
+                rows.append(run(options.data, table, epsilon, seed, options.steps, options.public))
                 options.out.parent.mkdir(parents=True, exist_ok=True)
                 pd.DataFrame(rows).to_csv(options.out, index=False)
                 print(rows[-1], flush=True)

@@ -1,6 +1,6 @@
 """Random tables of all kinds: whatever goes in, as many rows as asked for come out, each of them valid.
 
-A few dozen tables in every run, TABLES of them where that is set (`make test-long`).
+A dozen tables in every run, TABLES of them where that is set (`make test-long`).
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def tables(draw):
 
 
 @hypothesis.settings(
-    max_examples=int(os.environ.get("TABLES", "30")),
+    max_examples=int(os.environ.get("TABLES", "15")),
     deadline=None,
     suppress_health_check=list(hypothesis.HealthCheck),
     print_blob=True,
