@@ -97,58 +97,42 @@ def train_networks(
 
     Tokens that lie on disk (a memmap) stay there; rows are read when a batch has them.
     """
-    allowance = Allowance(seconds)
+    allowance, folder = Allowance(seconds), folder or RunFolder()
     with ending_on_interrupt(allowance.asked, progress):
-        return _train_networks(
-            layout, tokens, model_config, config, seed, device, progress, allowance, folder or RunFolder()
-        )
+        start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
+        rows = torch.from_numpy(tokens) if isinstance(tokens, np.memmap) else torch.from_numpy(tokens).to(device)
+        model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
+        model.start_from(rows)
+        folder.check_room(checkpoint_bytes(model.n_parameters))
+        shared = shared_steps(len(rows), config)
+        team = folder.team
+        side_by_side = team.size == 1 and _may_run_side_by_side(model, config, device)
 
+        histories: list[History] = []
+        if shared:
+            run = _Run(model, config, device, shared_seed, History("shared start"), team)
+            run.train(rows, None, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
+            histories.append(run.history)
+            progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
 
-def _train_networks(
-    layout: TokenLayout,
-    tokens: NDArray[np.integer[Any]],
-    model_config: ModelConfig,
-    config: TrainConfig,
-    seed: np.random.SeedSequence,
-    device: torch.device,
-    progress: Progress,
-    allowance: Allowance,
-    folder: RunFolder,
-) -> Trained:
-    start_seed, split_seed, shared_seed, *half_seeds = seed.spawn(5)
-    rows = torch.from_numpy(tokens) if isinstance(tokens, np.memmap) else torch.from_numpy(tokens).to(device)
-    model = build_network(layout, model_config, torch_generator(start_seed)).to(device)
-    model.start_from(rows)
-    folder.check_room(checkpoint_bytes(model.n_parameters))
-    shared = shared_steps(len(rows), config)
-    team = folder.team
-    side_by_side = team.size == 1 and _may_run_side_by_side(model, config, device)
+        parts = split_rows(len(rows), config.validation_share, np.random.default_rng(split_seed))
+        models = (model, copy.deepcopy(model))
+        histories += [History("network 1"), History("network 2")]
 
-    histories: list[History] = []
-    if shared:
-        run = _Run(model, config, device, shared_seed, History("shared start"), team)
-        run.train(rows, None, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
-        histories.append(run.history)
-        progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
+        def train(j: int, allowance: Allowance) -> None:
+            run = _Run(models[j], config, device, half_seeds[j], histories[j - 2], team)
+            # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
+            own, others = parts[j]
+            validation = take_rows(rows, others[: config.validation_rows], device)
+            stage = folder.stage(f"network_{j + 1}")
+            run.train(rows, own, config.steps - shared, validation, progress, allowance, stage)
 
-    parts = split_rows(len(rows), config.validation_share, np.random.default_rng(split_seed))
-    models = (model, copy.deepcopy(model))
-    histories += [History("network 1"), History("network 2")]
-
-    def train(j: int, allowance: Allowance) -> None:
-        run = _Run(models[j], config, device, half_seeds[j], histories[j - 2], team)
-        # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
-        own, others = parts[j]
-        validation = take_rows(rows, others[: config.validation_rows], device)
-        stage = folder.stage(f"network_{j + 1}")
-        run.train(rows, own, config.steps - shared, validation, progress, allowance, stage)
-
-    if side_by_side:
-        both(lambda j: train(j, allowance), allowance.asked.set)
-    else:
-        train(0, allowance.part(0.5))
-        train(1, allowance.part(1.0))
-    return Trained(models, parts, histories, allowance.asked.is_set())
+        if side_by_side:
+            both(lambda j: train(j, allowance), allowance.asked.set)
+        else:
+            train(0, allowance.part(0.5))
+            train(1, allowance.part(1.0))
+        return Trained(models, parts, histories, allowance.asked.is_set())
 
 
 def _may_run_side_by_side(model: Network, config: TrainConfig, device: torch.device) -> bool:
