@@ -48,6 +48,7 @@ ABLATIONS = {
     "no smoothed targets": ["model.smoothing=0"],
     "no average of weights": ["train.average=0"],
     "table order": ["model.order=natural"],
+    "no row in table order": ["train.table_orders=0"],
     "prompts of trained rows": ["train.prompts=trained"],
     "temperature 1": ["sampling.temperature_category=1", "sampling.temperature_numeric=1"],
     "dropout 0.1": ["model.dropout=0.1"],

@@ -185,6 +185,8 @@ class TrainConfig:
     """Range of the share of leaf tokens that is masked, drawn a row."""
     blank_prompts: float = 0.0
     """Share of the rows whose leaves are all masked, so that the networks can also do without."""
+    table_orders: float = 0.0
+    """With model.order `any`: share of the rows that are learned in table order, in which new rows are drawn."""
     value_mask: tuple[float, float] = (0.25, 0.5)
     """Range of the share of value tokens that is masked, drawn a row."""
     validate_every: int = 100
@@ -221,8 +223,9 @@ class TrainConfig:
             raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
         if not 0 <= self.average < 1:
             raise ConfigError(f"train.average must be in [0, 1), got {self.average!r}")
-        if not 0 <= self.blank_prompts <= 1:
-            raise ConfigError(f"train.blank_prompts must be in [0, 1], got {self.blank_prompts!r}")
+        for name in ("blank_prompts", "table_orders"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"train.{name} must be in [0, 1], got {getattr(self, name)!r}")
         if not 0 < self.validation_share <= 0.5:
             raise ConfigError(f"train.validation_share must be in (0, 0.5], got {self.validation_share!r}")
         for name in ("leaf_mask", "value_mask"):

@@ -90,6 +90,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             average=0.98,
             shared_passes=10,
             blank_prompts=0.1,
+            table_orders=0.5,
             prompts="validated",
             bank=10_000,
             validation_rows=max(256, round(4096 * narrow)),

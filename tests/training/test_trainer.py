@@ -177,6 +177,21 @@ def test_orders_keep_the_slots_of_a_column_together():
     assert {tuple(order) for order in orders.tolist()} == {(0, 1, 2), (2, 0, 1)}
 
 
+def test_a_share_of_the_rows_keeps_the_order_of_the_table():
+    orders = draw_orders(2000, LAYOUT, np.random.default_rng(0), table_orders=0.6)
+    kept = (orders == [0, 1, 2]).all(1).mean()
+    assert kept == pytest.approx(0.6 + 0.4 / 2, abs=0.03)  # of two columns, half of the shuffled rows have it too
+
+
+def test_training_draws_orders_by_its_settings(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        trainer, "draw_orders", lambda n, layout, rng, share: seen.append(share) or draw_orders(n, layout, rng, share)
+    )
+    train(steps=2, table_orders=0.25, model=dataclasses.replace(MODEL, softmax="allowed", order="any", basis=4))
+    assert set(seen) == {0.25}
+
+
 def test_training_lowers_the_loss():
     history = train(steps=150, n=60, validate_every=10, learning_rate=5e-3, patience=99).histories[1]
     assert history.validations[-1][1] < history.validations[0][1] - 0.3

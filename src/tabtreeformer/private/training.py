@@ -84,7 +84,7 @@ def _prepare(
     masks = torch.from_numpy(draw_masks(len(tokens), layout, config.train, rng)).to(device)
     order = None
     if config.model.order == "any":
-        order = torch.from_numpy(draw_orders(len(tokens), layout, rng)).to(device)
+        order = torch.from_numpy(draw_orders(len(tokens), layout, rng, config.train.table_orders)).to(device)
     return rows.masked_fill(masks, MASK), order, rows
 
 

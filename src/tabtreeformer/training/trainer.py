@@ -327,7 +327,8 @@ class _Run:
         masked = rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
         if self.model.config.order == "natural":
             return masked, None
-        return masked, torch.from_numpy(draw_orders(len(rows), layout, rng)).to(rows.device)
+        orders = draw_orders(len(rows), layout, rng, self.config.table_orders)
+        return masked, torch.from_numpy(orders).to(rows.device)
 
     def _fitting_step(self, batch: Tensor, progress: Progress) -> float:
         """One update with as many of the rows as the device has memory for."""
