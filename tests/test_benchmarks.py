@@ -2,10 +2,12 @@
 
 import argparse
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -47,7 +49,7 @@ def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     options = type("Options", (), {})()
     options.out, options.label, options.presets, options.tables = tmp_path / "q.csv", "", "auto", "iris"
     options.seeds, options.jobs, options.set, options.data, options.openml = 2, 1, [], Path("nowhere"), False
-    options.engine = "processes"
+    options.engine, options.models = "processes", None
     row = {"label": "", "preset": "auto", "table": "iris", **dict.fromkeys(QUALITY.METRICS, 0.5)}
     pd.DataFrame([{**row, "seed": seed} for seed in range(2)]).to_csv(options.out, index=False)
     monkeypatch.setattr(QUALITY.subprocess, "run", lambda *a, **k: pytest.fail("ran again"))
@@ -84,3 +86,36 @@ def test_each_width_is_a_line_of_the_benchmark_of_columns(tmp_path):
     assert lines["columns"].tolist() == [4, 6]
     assert (lines["tokens_per_row"].diff().dropna() == 2).all()  # one token a number
     assert (lines[["rows_per_processor_second", "peak_mib"]] > 0).all(axis=None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with one table of 300 rows."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3)).round(2)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(y=np.where(x[:, 0] > 0, "p", "q"))
+    frame.to_csv(tmp_path / "made.csv", index=False)
+    facts = {"name": "made", "file": "made.csv", "target": "y", "categorical": ["y"]}
+    (tmp_path / "datasets.json").write_text(json.dumps([facts]))
+    return tmp_path
+
+
+def test_models_that_one_benchmark_has_kept_are_read_by_the_next(folder):
+    common = ["--data", str(folder), "--models", str(folder)]
+    row = QUALITY.Runs({}, {})(["--one", "auto", "made", "0", "--set", "train.steps=4", *common])
+    assert 0 <= row["shape"] <= 1
+    record = TabTreeFormer.load(folder / "made-0.tabtree", verbose=False).summary()
+    assert {run["steps"] for run in record["training"]} == {4}
+    command = [sys.executable, ROOT / "benchmarks" / "privacy.py", "--one", "auto", "made", "0", *common]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    assert told["fit_seconds"] == record["fit_seconds"]
+    assert told["dcr"] == pytest.approx(record["privacy"]["measures"]["dcr"]["value"])
+
+
+def test_alarms_are_counted_and_copies_ring(folder):
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    alarms = load("alarms")
+    frame = pd.read_csv(folder / "made.csv")
+    assert "copies" in alarms.alarms(frame, "y", (120, 60), "report", 0, copied=0.5)
+    assert "copies" in alarms.alarms(frame, "y", (120, 60), "gate", 0, copied=0.5)
+    assert not alarms.alarms(frame, "y", (120, 60), "gate", 0, copied=0.0)
