@@ -2,7 +2,7 @@
 
     python benchmarks/asking.py --data ../shared/data --seeds 3
     python benchmarks/asking.py --tables adult --seeds 1 --budget 240
-    python benchmarks/asking.py --page docs/asking.md        writes the tables of the CSV into the page
+    python benchmarks/asking.py --page docs/asking.md        writes the tables of the CSV files into the page
 
 One row a table, seed, question and method goes to a CSV, which a second call completes instead of repeating; fitted
 models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`.
@@ -44,6 +44,8 @@ KEYS = ["table", "seed", "question", "method"]
 ERASED, DRAWS = 0.2, 20
 FEW, REPEATS = 1_000, 3
 """With fewer held-out rows than this cells are erased so many times: a fifth of 30 rows is 6 cells of a column."""
+ORDERS = {"natural": "the table's", "any": "any", "": "half and half (`auto`)"}
+"""Labels of runs of `quality.py` in results/orders.csv and auto.csv, and the orders that their rows were learned in."""
 START, END = "<!-- measured: {} -->", "<!-- end of measured: {} -->"
 
 
@@ -247,19 +249,46 @@ def order_spread(model, test: pd.DataFrame, seed: int) -> float:
 
 
 def write_page(frame: pd.DataFrame, page: Path) -> None:
-    """Put tables of the CSV between the marks of a page."""
+    """Put tables of the CSV files between the marks of a page."""
+    tables = {
+        "gaps": markdown(
+            frame[frame["question"] == "gaps"], {"number_error": "numbers", "category_error": "categories"}
+        ),
+        "predict": markdown(frame[frame["question"] == "predict"], {"score": ""}),
+        "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats a row"}),
+        "quality": by_order(pd.concat(pd.read_csv(HERE / "results" / f"{name}.csv") for name in ("orders", "auto"))),
+    }
     text = page.read_text(encoding="utf-8")
-    for question, values in (
-        ("gaps", {"number_error": "numbers", "category_error": "categories"}),
-        ("predict", {"score": ""}),
-        ("orders", {"nats": "nats a row"}),
-    ):
+    for question, table in tables.items():
         start, end = START.format(question), END.format(question)
         before, _, rest = text.partition(start)
         _, mark, after = rest.partition(end)
         if mark:
-            text = f"{before}{start}\n\n{markdown(frame[frame['question'] == question], values)}\n\n{end}{after}"
+            text = f"{before}{start}\n\n{table}\n\n{end}{after}"
     page.write_text(text, encoding="utf-8")
+
+
+def by_order(runs: pd.DataFrame) -> str:
+    """How good rows are by the order that they were learned in: one line a table and order, same seeds for all."""
+    runs = runs.assign(label=runs["label"].fillna(""))
+    runs = runs[runs.groupby(["table", "seed"])["label"].transform("nunique") == len(ORDERS)]
+    values = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC"}
+    values |= {"dcr": "DCR p", "membership": "membership AUC"}
+    head = ["table", "seeds", "order", *values.values(), "steps"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for table in [*runs["table"].drop_duplicates(), "mean"]:
+        for label, order in ORDERS.items():
+            part = runs[(runs["label"] == label) & ((runs["table"] == table) | (table == "mean"))]
+            means = part.groupby("table")[[*values, "steps"]].mean().mean()
+            cells = [
+                table,
+                part["seed"].nunique(),
+                order,
+                *(f"{means[v]:.3f}" for v in values),
+                f"{means['steps']:,.0f}",
+            ]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
 
 
 def markdown(part: pd.DataFrame, values: dict[str, str]) -> str:

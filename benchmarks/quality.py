@@ -5,6 +5,7 @@
     python benchmarks/quality.py --tables diabetes,boston --ablations      each part of `auto` taken away in turn
     python benchmarks/quality.py --jobs 64 --engine ray                    the grid on a Ray cluster
     python benchmarks/quality.py --tables credit-g --openml                downloads the table from openml.org
+    python benchmarks/quality.py --out results.csv --page page.md          writes the means of the CSV into a page
 
 One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
 numbers. With `--models` the models are kept in a folder, where `privacy.py` and `asking.py` find them. Each run is a
@@ -58,6 +59,9 @@ ABLATIONS = {
 """What is taken away from, or put back into, the preset."""
 
 
+MARKS = "<!-- quality: begin -->", "<!-- quality: end -->"
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -72,6 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", type=Path, help="folder in which the fitted models are kept")
     parser.add_argument("--ablations", action="store_true", help="run every ablation under a label of its own")
     parser.add_argument("--openml", action="store_true", help="download the tables from openml.org instead of --data")
+    parser.add_argument("--page", type=Path, help="write the means into this page, and run nothing")
     parser.add_argument("--one", nargs=3, metavar=("PRESET", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -186,6 +191,34 @@ def summarise(frame: pd.DataFrame) -> None:
     print(paper_means(tables).round(3).to_string())
 
 
+def markdown(frame: pd.DataFrame) -> str:
+    """One line a table, means over its seeds, and the mean over the tables."""
+    names = {name: title for name, title in METRICS.items() if name not in ("copies_holdout", "fit_seconds")}
+    head = ["table", "seeds", *names.values(), "lowest DCR p", "fit s"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    means = frame.groupby("table")[list(METRICS)].mean()
+    lowest, seeds = frame.groupby("table")["dcr"].min(), frame.groupby("table")["seed"].nunique()
+    means.loc["**mean**"], lowest["**mean**"] = means.mean(), lowest.min()
+    for table, row in means.iterrows():
+        cells = {name: f"{row[name]:.3f}" for name in names}
+        cells["copies"] += f" ({row['copies_holdout']:.3f})"
+        whole = table in seeds
+        cells["rows_per_second"] = f"{row['rows_per_second']:,.0f}" if whole else ""
+        fit = f"{row['fit_seconds']:,.0f}" if whole else ""
+        words = [table, seeds.get(table, ""), *cells.values(), f"{lowest[table]:.3f}", fit]
+        lines.append("| " + " | ".join(map(str, words)) + " |")
+    violated, median = (frame["dcr"] < 0.05).sum(), frame["dcr"].median()
+    lines.append(f"\nDistance tests below 0.05: {violated} of {len(frame)} runs; the median p is {median:.2f}.")
+    return "\n".join(lines)
+
+
+def write_page(frame: pd.DataFrame, page: Path) -> None:
+    """Put the table between the marks of a page."""
+    before, rest = page.read_text(encoding="utf-8").split(MARKS[0])
+    text = f"{before}{MARKS[0]}\n\n{markdown(frame)}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+    page.write_text(text, encoding="utf-8")
+
+
 def paper_means(tables: list[str]) -> pd.DataFrame:
     """The paper's printed numbers, averaged over tables; models that lack one of them are left out."""
     aliases = {name.split("-")[0] for name in tables}  # breast-w is breast there, bank-marketing bank
@@ -206,6 +239,9 @@ def main() -> None:
     options = arguments()
     if options.one:
         run_one(options)
+        return
+    if options.page:
+        write_page(pd.read_csv(options.out), options.page)
         return
     if not options.openml and not (options.data / "datasets.json").exists():
         sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder with --data, or ask for --openml")

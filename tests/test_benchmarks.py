@@ -45,6 +45,34 @@ def test_the_papers_means_are_those_of_its_tables():
     assert means.loc["ttf_nm", "relative error"] == pytest.approx(0.012, abs=5e-4)
 
 
+def test_means_of_a_results_file_become_a_table(tmp_path):
+    rows = [
+        {"table": table, "seed": seed, **dict.fromkeys(QUALITY.METRICS, 0.5), "dcr": p}
+        for table, seed, p in (("iris", 0, 0.01), ("iris", 1, 0.03), ("adult", 0, 0.9))
+    ]
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{QUALITY.MARKS[0]}\nold\n{QUALITY.MARKS[1]}\nafter\n")
+    QUALITY.write_page(pd.DataFrame(rows), page)
+    text = page.read_text()
+    assert "old" not in text
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "| iris | 2 | 0.500 | 0.500 | 0.500 | 0.500 | 0.020 |" in text
+    assert "| **mean** |  | 0.500 | 0.500 | 0.500 | 0.500 | 0.460 |" in text  # tables weigh the same
+    assert "2 of 3 runs" in text
+
+
+def test_orders_are_compared_on_the_runs_that_all_have():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    asking = load("asking")
+    keys = [(label, seed) for seed in (0, 1) for label in asking.ORDERS if (label, seed) != ("any", 1)]
+    values = dict.fromkeys(("shape", "trend", "detection", "dcr", "membership", "steps"), 0.5)
+    runs = [{"label": label, "table": "iris", "seed": seed, "utility": seed, **values} for label, seed in keys]
+    lines = asking.by_order(pd.DataFrame(runs)).splitlines()
+    assert len(lines) == 2 + 2 * len(asking.ORDERS)
+    assert all("| 1 |" in line and "| 0.000 |" in line for line in lines[2:])
+
+
 def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     options = type("Options", (), {})()
     options.out, options.label, options.presets, options.tables = tmp_path / "q.csv", "", "auto", "iris"
