@@ -94,6 +94,7 @@ def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
     """What `auto` gains in Trend over each rival, and what a row costs, against the number of columns."""
     trend, seconds = numbers.means(frame, "trend"), numbers.means(frame, "sample_cpu_seconds")
     names = [n for n in names if n in trend]
+    seconds = seconds.reindex(columns=names)  # runs made elsewhere have no processor times
     features = printed.n_features().reindex(trend.index)
     if "auto" not in names or len(trend["auto"].dropna()) < 2:
         return False
