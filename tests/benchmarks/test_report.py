@@ -1,5 +1,7 @@
 """Tables from stored results, and the paper's own summaries from its raw tables by the same functions."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +109,23 @@ def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path
     assert "no, \\| thanks" in text
     stored = pd.read_csv(out / "tables" / "summary.csv", index_col=0)
     assert stored.loc["auto", "Shape"] == pytest.approx(0.885, abs=1e-5)
+
+
+def test_runs_without_processor_times_are_drawn_where_they_can_be(results, tmp_path):
+    frame = pd.read_csv(results.path)
+    timed = frame["metric"].str.contains("cpu_seconds") & frame["generator"].eq("auto")
+    assert timed.any()
+    folder = tmp_path / "untimed"
+    folder.mkdir()
+    frame[~timed].to_csv(folder / "runs.csv", index=False)
+    write(folder, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", page=None)
+    assert (tmp_path / "out" / "figures" / "by_features.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["runs", "ablations", "equal_time"])
+def test_the_stored_results_can_be_read(name):
+    frame = Results(Path(__file__).parents[2] / "benchmarks" / "results" / f"{name}.csv").read()
+    assert {"table", "generator", "seed", "metric", "value", "status"} <= set(frame.columns)
 
 
 def test_latex_has_as_many_cells_as_columns(results):
