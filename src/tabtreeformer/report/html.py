@@ -20,7 +20,10 @@ MEANING = {
     "shape": ("Shape", "Agreement of each column's distribution, averaged."),
     "trend": ("Trend", "Agreement of each pair of columns, averaged."),
     "detection": ("Detection", "How well a classifier tells synthetic rows from real ones (AUC)."),
-    "dcr": ("Distance test", "p-value of “nearer to training rows than fresh real rows are”; below 0.05 is a leak."),
+    "dcr": (
+        "Distance test",
+        "p-value of “nearer to training rows than fresh real rows are”; the paper counts below 0.05 as a violation.",
+    ),
     "copies": ("Copies", "Share of rows that equal a training row."),
     "membership": ("Membership", "How well one can tell who was in the training rows (AUC)."),
     "neighbour_ratio": (
