@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pages import put
 from quality import load
 from tabtreeformer import Schema, evaluate
 from tabtreeformer.evaluation import findings
@@ -87,9 +88,7 @@ def main() -> None:
                 lines.append(f"| {table} | {word} | {sizes[0]:,} + {sizes[1]:,} | {rate} | {words} | {power} |")
                 print(lines[-1], flush=True)
     if options.page:
-        before, rest = options.page.read_text(encoding="utf-8").split(MARKS[0])
-        text = f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-        options.page.write_text(text, encoding="utf-8")
+        put(options.page, *MARKS, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pages import put
 from quality import load
 
 HERE = Path(__file__).parent
@@ -258,14 +259,8 @@ def write_page(frame: pd.DataFrame, page: Path) -> None:
         "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats a row"}),
         "quality": by_order(pd.concat(pd.read_csv(HERE / "results" / f"{name}.csv") for name in ("orders", "auto"))),
     }
-    text = page.read_text(encoding="utf-8")
     for question, table in tables.items():
-        start, end = START.format(question), END.format(question)
-        before, _, rest = text.partition(start)
-        _, mark, after = rest.partition(end)
-        if mark:
-            text = f"{before}{start}\n\n{table}\n\n{end}{after}"
-    page.write_text(text, encoding="utf-8")
+        put(page, START.format(question), END.format(question), f"\n{table}\n")
 
 
 def by_order(runs: pd.DataFrame) -> str:

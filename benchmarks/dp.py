@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pages import put
 from quality import load
 
 KEYS = ["table", "epsilon", "seed", "steps", "public"]
@@ -72,9 +73,7 @@ def write_page(page: Path, frame: pd.DataFrame) -> None:
             f"| {table} | {name} | {part['seed'].nunique()} | {mean['utility']:.3f} | {mean['shape']:.3f} | "
             f"{mean['trend']:.3f} | {mean['cpu_seconds']:.0f} |"
         )
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(MARKS[0])
-    page.write_text(f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{rest.split(MARKS[1])[1]}", "utf-8")
+    put(page, *MARKS, "\n".join(lines))
 
 
 def main() -> None:

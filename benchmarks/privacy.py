@@ -141,11 +141,9 @@ def table(runs: pd.DataFrame) -> str:
 
 def write(options: argparse.Namespace) -> None:
     """Put the table between its two marks."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    text = f"{before}{BEGIN}\n{table(pd.read_csv(options.out))}\n{END}{after}"
-    PAGE.write_text(text, encoding="utf-8")
+    from pages import put
+
+    put(PAGE, BEGIN, END, table(pd.read_csv(options.out)))
 
 
 def main() -> None:

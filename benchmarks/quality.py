@@ -214,9 +214,9 @@ def markdown(frame: pd.DataFrame) -> str:
 
 def write_page(frame: pd.DataFrame, page: Path) -> None:
     """Put the table between the marks of a page."""
-    before, rest = page.read_text(encoding="utf-8").split(MARKS[0])
-    text = f"{before}{MARKS[0]}\n\n{markdown(frame)}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-    page.write_text(text, encoding="utf-8")
+    from pages import put
+
+    put(page, *MARKS, f"\n{markdown(frame)}\n")
 
 
 def paper_means(tables: list[str]) -> pd.DataFrame:

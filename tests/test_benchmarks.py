@@ -15,6 +15,7 @@ from tabtreeformer import TabTreeFormer
 from tabtreeformer.config import parse_settings
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))  # as for who runs one of them by its path
 
 
 def load(name):
@@ -62,8 +63,15 @@ def test_means_of_a_results_file_become_a_table(tmp_path):
     assert "2 of 3 runs" in text
 
 
+def test_a_page_without_its_marks_is_left_as_it_is(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{QUALITY.MARKS[1]}\n{QUALITY.MARKS[0]}\nafter\n")
+    with pytest.raises(ValueError, match="page.md has no place"):
+        load("pages").put(page, *QUALITY.MARKS, "new")
+    assert "new" not in page.read_text()
+
+
 def test_orders_are_compared_on_the_runs_that_all_have():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     asking = load("asking")
     keys = [(label, seed) for seed in (0, 1) for label in asking.ORDERS if (label, seed) != ("any", 1)]
     values = dict.fromkeys(("shape", "trend", "detection", "dcr", "membership", "steps"), 0.5)
@@ -141,7 +149,6 @@ def test_models_that_one_benchmark_has_kept_are_read_by_the_next(folder):
 
 
 def test_alarms_are_counted_and_copies_ring(folder):
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     alarms = load("alarms")
     frame = pd.read_csv(folder / "made.csv")
     assert "copies" in alarms.alarms(frame, "y", (120, 60), "report", 0, copied=0.5)
