@@ -7,14 +7,17 @@
 One row a table, seed, question and method goes to a CSV, which a second call completes instead of repeating; fitted
 models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`.
 
-gaps      A fifth of the cells of the held-out rows, target included, is erased completely at random, three times where
-          rows are few; errors are means of these. Error of numbers:
+gaps      A fifth of the cells of the held-out rows (of a thousand of them, where there are more), target included, is
+          erased completely at random, three times where rows are few; errors are means of these. Error of numbers:
           the root of the mean square over the column's standard deviation in the training rows, averaged over columns.
           Error of categories: the share that is wrong, averaged over columns.
             mean and mode         of the training rows
-            iterative imputer     scikit-learn's, as it comes (BayesianRidge, 10 rounds), fitted on the training rows;
-                                  numbers standardised, categories as one column of 0 and 1 a class but the first (all
-                                  of them add up to one, and keep each other where they start); the largest wins
+            iterative imputer     scikit-learn's, as it comes (BayesianRidge, 10 rounds), fitted on the training rows
+                                  and the rows to be filled together (on complete rows alone it stops after one
+                                  round, and does worse); numbers standardised, categories as one column of 0 and 1 a
+                                  class but the first (all of them add up to one, and keep each other where they
+                                  start); the largest wins. It learns from at most 8,000 rows, drawn at random, which
+                                  is many times what a linear model of these tables can use
             one draw              `impute(df)`
             mean of draws         `impute(df, n_draws=20)`, the mean of numbers, the commonest category
 predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².
@@ -22,7 +25,7 @@ predict   The target of the held-out rows, from all other columns. AUC (one agai
             LightGBM              as it comes
             predict               `predict_proba` or `predict`
 orders    `log_prob` of the held-out rows in table order, reversed and in two random orders: mean absolute difference
-          from the mean of the four, in nats a row.
+          from the mean of the four, in nats a row (of at most a thousand rows).
 """
 
 from __future__ import annotations
@@ -45,8 +48,10 @@ KEYS = ["table", "seed", "question", "method"]
 ERASED, DRAWS = 0.2, 20
 FEW, REPEATS = 1_000, 3
 """With fewer held-out rows than this cells are erased so many times: a fifth of 30 rows is 6 cells of a column."""
-ORDERS = {"natural": "the table's", "any": "any", "": "half and half (`auto`)"}
-"""Labels of runs of `quality.py` in results/orders.csv and auto.csv, and the orders that their rows were learned in."""
+MOST_ASKED, MOST_LEARNED = 1_000, 8_000
+"""Held-out rows whose gaps are filled, and training rows that the iterative imputer is given."""
+ORDERS = {"natural": "the table's", "any": "any", "half": "half and half (`auto`)"}
+"""Labels of runs of `quality.py` in results/orders.csv, and the orders that their rows were learned in."""
 START, END = "<!-- measured: {} -->", "<!-- end of measured: {} -->"
 
 
@@ -101,10 +106,11 @@ def methods(
 ) -> Iterator[tuple[str, str, Callable[..., dict[str, float]]]]:
     """Questions, methods, and what answers and judges them, given the fitted model."""
     rng = np.random.default_rng(seed)
-    times = [rng.random(test.shape) < ERASED for _ in range(REPEATS if len(test) < FEW else 1)]
+    asked = some(test, MOST_ASKED, seed)
+    times = [rng.random(asked.shape) < ERASED for _ in range(REPEATS if len(asked) < FEW else 1)]
 
     def filled_by(fill: Callable[[pd.DataFrame], pd.DataFrame]) -> dict[str, float]:
-        errors = [imputation_errors(train, test, fill(with_gaps(train, test, erased)), erased) for erased in times]
+        errors = [imputation_errors(train, asked, fill(with_gaps(train, asked, erased)), erased) for erased in times]
         return pd.DataFrame(errors).mean().to_dict()
 
     yield "gaps", "mean and mode", lambda model: filled_by(lambda gaps: fill_simply(train, gaps))
@@ -116,7 +122,12 @@ def methods(
     yield "predict", "logistic or ridge", lambda model: {"score": score(truth, *linear(train, test, target))}
     yield "predict", "LightGBM", lambda model: {"score": score(truth, *lightgbm(train, test, target, seed))}
     yield "predict", "predict", lambda model: {"score": score(truth, *ours(model, test, target, seed))}
-    yield "orders", "blank prompts", lambda model: {"nats": order_spread(model, test, seed)}
+    yield "orders", "blank prompts", lambda model: {"nats": order_spread(model, asked, seed)}
+
+
+def some(table: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
+    """All rows, or as many as may be, drawn at random."""
+    return table if len(table) <= most else table.sample(most, random_state=seed)
 
 
 def with_gaps(train: pd.DataFrame, test: pd.DataFrame, erased: np.ndarray) -> pd.DataFrame:
@@ -157,6 +168,7 @@ def fill_iteratively(train: pd.DataFrame, gaps: pd.DataFrame, seed: int) -> pd.D
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.impute import IterativeImputer
 
+    learned = some(train, MOST_LEARNED, seed)
     classes = {c: sorted(train[c].unique()) for c in train if is_label(train[c])}
 
     def matrix(df: pd.DataFrame) -> np.ndarray:
@@ -170,8 +182,8 @@ def fill_iteratively(train: pd.DataFrame, gaps: pd.DataFrame, seed: int) -> pd.D
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says when ten rounds do not suffice
-        imputer = IterativeImputer(random_state=seed, keep_empty_features=True).fit(matrix(train))
-        whole = imputer.transform(matrix(gaps))
+        imputer = IterativeImputer(random_state=seed, keep_empty_features=True)
+        whole = imputer.fit_transform(np.vstack([matrix(learned), matrix(gaps)]))[len(learned) :]
     filled, start = {}, 0
     for name in gaps:
         width = len(classes[name]) - 1 if name in classes else 1
@@ -257,7 +269,7 @@ def write_page(frame: pd.DataFrame, page: Path) -> None:
         ),
         "predict": markdown(frame[frame["question"] == "predict"], {"score": ""}),
         "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats a row"}),
-        "quality": by_order(pd.concat(pd.read_csv(HERE / "results" / f"{name}.csv") for name in ("orders", "auto"))),
+        "quality": by_order(pd.read_csv(HERE / "results" / "orders.csv")),
     }
     for question, table in tables.items():
         put(page, START.format(question), END.format(question), f"\n{table}\n")
@@ -265,7 +277,6 @@ def write_page(frame: pd.DataFrame, page: Path) -> None:
 
 def by_order(runs: pd.DataFrame) -> str:
     """How good rows are by the order that they were learned in: one line a table and order, same seeds for all."""
-    runs = runs.assign(label=runs["label"].fillna(""))
     runs = runs[runs.groupby(["table", "seed"])["label"].transform("nunique") == len(ORDERS)]
     values = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC"}
     values |= {"dcr": "DCR p", "membership": "membership AUC"}

@@ -5,7 +5,8 @@
     python benchmarks/quality.py --tables diabetes,boston --ablations      each part of `auto` taken away in turn
     python benchmarks/quality.py --jobs 64 --engine ray                    the grid on a Ray cluster
     python benchmarks/quality.py --tables credit-g --openml                downloads the table from openml.org
-    python benchmarks/quality.py --out results.csv --page page.md          writes the means of the CSV into a page
+    python benchmarks/quality.py --out results.csv --page page.md          writes the means of the CSV into a page;
+                                                                           with --ablations, those of each of them
 
 One row a run goes to a CSV, which a second call completes instead of repeating; the summary stands beside the paper's
 numbers. With `--models` the models are kept in a folder, where `privacy.py` and `asking.py` find them. Each run is a
@@ -60,6 +61,7 @@ ABLATIONS = {
 
 
 MARKS = "<!-- quality: begin -->", "<!-- quality: end -->"
+ABLATION_MARKS = "<!-- ablations: begin -->", "<!-- ablations: end -->"
 
 
 def arguments() -> argparse.Namespace:
@@ -212,11 +214,27 @@ def markdown(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def write_page(frame: pd.DataFrame, page: Path) -> None:
+def ablations_markdown(frame: pd.DataFrame) -> str:
+    """One line a table and ablation, means over its seeds."""
+    names = {name: METRICS[name] for name in ("utility", "shape", "trend", "detection", "dcr", "membership")}
+    head = ["table", "", "seeds", *names.values(), "violations", "steps"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for table in frame["table"].drop_duplicates():
+        for label in ABLATIONS:
+            part = frame[(frame["table"] == table) & (frame["label"] == label)]
+            if len(part):
+                cells = [table, label, len(part), *(f"{part[name].mean():.3f}" for name in names)]
+                cells += [(part["dcr"] < 0.05).sum(), f"{part['steps'].mean():,.0f}"]
+                lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def write_page(frame: pd.DataFrame, page: Path, *, ablations: bool = False) -> None:
     """Put the table between the marks of a page."""
     from pages import put
 
-    put(page, *MARKS, f"\n{markdown(frame)}\n")
+    marks, table = (ABLATION_MARKS, ablations_markdown(frame)) if ablations else (MARKS, markdown(frame))
+    put(page, *marks, f"\n{table}\n")
 
 
 def paper_means(tables: list[str]) -> pd.DataFrame:
@@ -241,7 +259,7 @@ def main() -> None:
         run_one(options)
         return
     if options.page:
-        write_page(pd.read_csv(options.out), options.page)
+        write_page(pd.read_csv(options.out), options.page, ablations=options.ablations)
         return
     if not options.openml and not (options.data / "datasets.json").exists():
         sys.exit(f"there is no {options.data / 'datasets.json'}; name the folder with --data, or ask for --openml")

@@ -1,5 +1,6 @@
 """One fitted model answers every question about its table; what it has learned does not matter here."""
 
+import copy
 import itertools
 
 import hypothesis
@@ -287,6 +288,14 @@ def test_several_draws_differ_where_there_were_gaps(model):
     pd.testing.assert_frame_equal(draws[2], again[2])
     with pytest.raises(ConfigError, match="n_draws must be at least 1"):
         model.impute(DF, n_draws=0)
+
+
+def test_gaps_are_drawn_at_temperature_one(model):
+    expected = model.impute(DF.iloc[:40], random_state=0)
+    hot = copy.deepcopy(model).set_params(sampling={"temperature_category": 50.0, "temperature_numeric": 50.0})
+    pd.testing.assert_frame_equal(hot.impute(DF.iloc[:40], random_state=0), expected)
+    partial = DF.iloc[:40][["age"]]
+    assert not hot.sample(40, given=partial, random_state=0).equals(model.sample(40, given=partial, random_state=0))
 
 
 def test_gaps_need_columns_and_an_index_that_are_known(model):

@@ -81,6 +81,35 @@ def test_orders_are_compared_on_the_runs_that_all_have():
     assert all("| 1 |" in line and "| 0.000 |" in line for line in lines[2:])
 
 
+def test_the_iterative_imputer_is_given_its_rounds():
+    """Two gaps that tell of each other: after one round from the means they are filled half and three quarters."""
+    asking, rng = load("asking"), np.random.default_rng(0)
+    common = rng.normal(size=400)
+    train = pd.DataFrame({name: common + rng.normal(scale=0.01, size=400) for name in "abc"})
+    gaps = pd.DataFrame({"a": [np.nan], "b": [np.nan], "c": [2.0]})
+    assert asking.fill_iteratively(train, gaps, 0)[["a", "b"]].to_numpy() == pytest.approx(2.0, abs=0.1)
+
+
+def test_large_tables_are_asked_about_some_of_their_rows():
+    asking = load("asking")
+    table = pd.DataFrame({"a": range(50)})
+    assert asking.some(table, 50, 0) is table
+    assert asking.some(table, 20, 0)["a"].nunique() == 20
+
+
+def test_ablations_become_a_table_of_their_own(tmp_path):
+    runs = pd.DataFrame(
+        {"label": label, "table": "iris", "seed": seed, "steps": 10, **dict.fromkeys(QUALITY.METRICS, 0.04 * seed)}
+        for label in ("whole", "no trees") for seed in (0, 1, 2)
+    )  # fmt: skip
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(["before", *QUALITY.ABLATION_MARKS, "after"]))
+    QUALITY.write_page(runs, page, ablations=True)
+    lines = page.read_text().splitlines()
+    assert "| iris | no trees | 3 | 0.040 | 0.040 | 0.040 | 0.040 | 0.040 | 0.040 | 2 | 10 |" in lines
+    assert lines[-1] == "after"
+
+
 def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     options = type("Options", (), {})()
     options.out, options.label, options.presets, options.tables = tmp_path / "q.csv", "", "auto", "iris"

@@ -99,7 +99,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
         ),
         sampling=SampleConfig(
             temperature_category=1.1 if small else 1.0,
-            temperature_numeric=1.1 if small else 1.0,
+            temperature_numeric=1.3 if small else 1.0,
             batch_size=max(128, round(2048 * narrow)),
         ),
     )

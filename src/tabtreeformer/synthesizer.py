@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from .errors import ConfigError, NotFittedError
 from .fitted import Fitted
 from .fitting import Request, fit_table, set_aside
 from .gate import verdict_lines, warn_if_failed
-from .generation import RowWriter
 from .limits import MEMBERS
 from .presets import Privacy, configure
 from .private import DP, fit_private
@@ -34,8 +33,6 @@ from .tables.frames import Kind, index_note, kind_named, take_in
 from .threads import threads_for
 from .training.checkpoint import EVERY_SECONDS, RunFolder
 from .training.team import join
-
-_Answer = TypeVar("_Answer")
 
 
 class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
@@ -286,13 +283,18 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
         """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
 
-        With several draws, a list of tables for multiple imputation.
+        With several draws, a list of tables for multiple imputation. They are drawn at temperature 1, whatever `sample`
+        draws at: how far they differ says how sure the model is.
         """
         fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
         table, kind = take_in(df)
-        filled = self._ask(
-            len(table) * n_draws, random_state, lambda rows: answers.impute(fitted, rows, table, n_draws)
-        )
+        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        sampling = dataclasses.replace(self._sampling(), temperature_category=1.0, temperature_numeric=1.0)
+        with (
+            stage(self._progress(), "sample", len(table) * n_draws) as advance,
+            threads_for(fitted.config.model.width),
+        ):
+            filled = answers.impute(fitted, fitted.writer(sampling, seed, advance), table, n_draws)
         built = [kind.build(frame) for frame in filled]
         return built[0] if n_draws == 1 else built
 
@@ -334,13 +336,6 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if name is None:
             raise ConfigError("say which column to predict: target=…")
         return name
-
-    def _ask(self, n: int, random_state: Seed, question: Callable[[RowWriter], _Answer]) -> _Answer:
-        """Put a question to the rows that the model can write, with a seed, progress and threads."""
-        fitted = self._check_fitted()
-        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
-        with stage(self._progress(), "sample", n) as advance, threads_for(fitted.config.model.width):
-            return question(fitted.writer(self._sampling(), seed, advance))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
