@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pages import put
+from pages import as_table, put
 from quality import load
 from tabtreeformer import Schema, evaluate
 from tabtreeformer.evaluation import findings
@@ -28,9 +28,7 @@ from tabtreeformer.progress import Silent
 SIZES = {"report": ((120, 30), (600, 150), (2000, 500)), "gate": ((60, 60), (300, 300), (1000, 1000))}
 COPIED = 0.1
 MARKS = "<!-- alarms: begin -->", "<!-- alarms: end -->"
-HEAD = (
-    "| table | word | training + held-out rows | false alarms | by | rings at 10 % copies |\n|---|---|---|---|---|---|"
-)
+HEAD = ["table", "word", "training + held-out rows", "false alarms", "by", "rings at 10 % copies"]
 
 
 def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], word: str, seed: int, copied: float) -> set[str]:
@@ -72,7 +70,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--page", type=Path, help="page into which the table is written, between its marks")
     options = parser.parse_args()
-    lines = [HEAD]
+    rows = []
     for table in options.tables.split(","):
         train, test, target = load(options.data, table, 0)
         frame = pd.concat([train, test], ignore_index=True)
@@ -85,10 +83,10 @@ def main() -> None:
                 by = Counter(measure for rang in false for measure in rang)
                 words = ", ".join(f"{measure} {count}" for measure, count in by.most_common()) or "–"
                 rate, power = (f"{sum(map(bool, rang)) / len(rang):.0%}" for rang in (false, told))
-                lines.append(f"| {table} | {word} | {sizes[0]:,} + {sizes[1]:,} | {rate} | {words} | {power} |")
-                print(lines[-1], flush=True)
+                rows.append([table, word, f"{sizes[0]:,} + {sizes[1]:,}", rate, words, power])
+                print(*rows[-1], sep=" | ", flush=True)
     if options.page:
-        put(options.page, *MARKS, "\n".join(lines))
+        put(options.page, *MARKS, as_table(HEAD, rows))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pages import put
+from pages import as_table, put
 from quality import load
 
 HERE = Path(__file__).parent
@@ -281,20 +281,14 @@ def by_order(runs: pd.DataFrame) -> str:
     values = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC"}
     values |= {"dcr": "DCR p", "membership": "membership AUC"}
     head = ["table", "seeds", "order", *values.values(), "steps"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     for table in [*runs["table"].drop_duplicates(), "mean"]:
         for label, order in ORDERS.items():
             part = runs[(runs["label"] == label) & ((runs["table"] == table) | (table == "mean"))]
             means = part.groupby("table")[[*values, "steps"]].mean().mean()
-            cells = [
-                table,
-                part["seed"].nunique(),
-                order,
-                *(f"{means[v]:.3f}" for v in values),
-                f"{means['steps']:,.0f}",
-            ]
-            lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+            cells = [*(f"{means[v]:.3f}" for v in values), f"{means['steps']:,.0f}"]
+            rows.append([table, part["seed"].nunique(), order, *cells])
+    return as_table(head, rows)
 
 
 def markdown(part: pd.DataFrame, values: dict[str, str]) -> str:
@@ -307,11 +301,11 @@ def markdown(part: pd.DataFrame, values: dict[str, str]) -> str:
             columns[", ".join(filter(None, (method, title)))] = means
     table = pd.DataFrame(columns).reindex(part["table"].drop_duplicates())
     table.loc["mean"] = table.mean()
-    lines = ["| table | seeds | " + " | ".join(table.columns) + " |", "|---" * (2 + table.shape[1]) + "|"]
-    for name, row in table.iterrows():
-        cells = ["" if np.isnan(cell) else f"{cell:.3f}" for cell in row]
-        lines.append(f"| {name} | {seeds.get(name, '')} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    rows = (
+        [name, seeds.get(name, ""), *("" if np.isnan(cell) else f"{cell:.3f}" for cell in row)]
+        for name, row in table.iterrows()
+    )
+    return as_table(["table", "seeds", *table.columns], rows)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pages import put
+from pages import as_table, put
 from quality import load
 
 KEYS = ["table", "epsilon", "seed", "steps", "public"]
@@ -60,20 +60,15 @@ def run(data: Path, table: str, epsilon: float, seed: int, steps: int, public: b
 
 def write_page(page: Path, frame: pd.DataFrame) -> None:
     """Put the means into the page, between the marks."""
-    lines = [
-        "| table | ε | seeds | relative error of downstream models | Shape | Trend | CPU seconds of a fit |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    head = ["table", "ε", "seeds", "relative error of downstream models", "Shape", "Trend", "CPU seconds of a fit"]
+    rows = []
     for (table, epsilon, steps, public), part in frame.groupby(["table", "epsilon", "steps", "public"]):
         name = (
             f"{epsilon:g}" + (f" ({steps:g} steps)" if steps else "") + (", ranges and lists given" if public else "")
         )
-        mean = part[["utility", "shape", "trend", "cpu_seconds"]].mean()
-        lines.append(
-            f"| {table} | {name} | {part['seed'].nunique()} | {mean['utility']:.3f} | {mean['shape']:.3f} | "
-            f"{mean['trend']:.3f} | {mean['cpu_seconds']:.0f} |"
-        )
-    put(page, *MARKS, "\n".join(lines))
+        means = [f"{part[value].mean():.3f}" for value in ("utility", "shape", "trend")]
+        rows.append([table, name, part["seed"].nunique(), *means, f"{part['cpu_seconds'].mean():.0f}"])
+    put(page, *MARKS, as_table(head, rows))
 
 
 def main() -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+
+def as_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Lines of Markdown: what the columns are called, and their cells."""
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in (head, ["---"] * len(head), *rows))
 
 
 def put(page: Path, start: str, end: str, text: str) -> None:

@@ -26,6 +26,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pages import as_table, put
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "privacy.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
@@ -129,20 +131,18 @@ def run_all(options: argparse.Namespace) -> None:
 def table(runs: pd.DataFrame) -> str:
     """Means by settings and table in Markdown."""
     head = ["settings", "table", "rows", "seeds", "failed", "file tells more", *COLUMNS.values()]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for (name, data), part in runs.groupby(["settings", "table"], sort=False):
         judged = part[part["verdict"] != "not judged"]
         means = judged[list(COLUMNS)].astype(float).mean()
         leaks = (judged["file_leaks"].astype(str) == "True").sum()
         cells = [name, data, f"{part['rows'].iloc[0]:,}", len(part), (part["verdict"] == "fail").sum(), leaks]
-        lines.append("| " + " | ".join(map(str, [*cells, *(f"{means[c]:.3f}" for c in COLUMNS)])) + " |")
-    return "\n".join(lines)
+        rows.append([*cells, *(f"{means[c]:.3f}" for c in COLUMNS)])
+    return as_table(head, rows)
 
 
 def write(options: argparse.Namespace) -> None:
     """Put the table between its two marks."""
-    from pages import put
-
     put(PAGE, BEGIN, END, table(pd.read_csv(options.out)))
 
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages import as_table, put
 from tabtreeformer import engines
 
 HERE = Path(__file__).parent
@@ -197,7 +198,7 @@ def markdown(frame: pd.DataFrame) -> str:
     """One line a table, means over its seeds, and the mean over the tables."""
     names = {name: title for name, title in METRICS.items() if name not in ("copies_holdout", "fit_seconds")}
     head = ["table", "seeds", *names.values(), "lowest DCR p", "fit s"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     means = frame.groupby("table")[list(METRICS)].mean()
     lowest, seeds = frame.groupby("table")["dcr"].min(), frame.groupby("table")["seed"].nunique()
     means.loc["**mean**"], lowest["**mean**"] = means.mean(), lowest.min()
@@ -207,32 +208,29 @@ def markdown(frame: pd.DataFrame) -> str:
         whole = table in seeds
         cells["rows_per_second"] = f"{row['rows_per_second']:,.0f}" if whole else ""
         fit = f"{row['fit_seconds']:,.0f}" if whole else ""
-        words = [table, seeds.get(table, ""), *cells.values(), f"{lowest[table]:.3f}", fit]
-        lines.append("| " + " | ".join(map(str, words)) + " |")
+        rows.append([table, seeds.get(table, ""), *cells.values(), f"{lowest[table]:.3f}", fit])
     violated, median = (frame["dcr"] < 0.05).sum(), frame["dcr"].median()
-    lines.append(f"\nDistance tests below 0.05: {violated} of {len(frame)} runs; the median p is {median:.2f}.")
-    return "\n".join(lines)
+    ending = f"Distance tests below 0.05: {violated} of {len(frame)} runs; the median p is {median:.2f}."
+    return f"{as_table(head, rows)}\n\n{ending}"
 
 
 def ablations_markdown(frame: pd.DataFrame) -> str:
     """One line a table and ablation, means over its seeds."""
     names = {name: METRICS[name] for name in ("utility", "shape", "trend", "detection", "dcr", "membership")}
     head = ["table", "", "seeds", *names.values(), "violations", "steps"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     for table in frame["table"].drop_duplicates():
         for label in ABLATIONS:
             part = frame[(frame["table"] == table) & (frame["label"] == label)]
             if len(part):
-                cells = [table, label, len(part), *(f"{part[name].mean():.3f}" for name in names)]
-                cells += [(part["dcr"] < 0.05).sum(), f"{part['steps'].mean():,.0f}"]
-                lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+                means = [f"{part[name].mean():.3f}" for name in names]
+                violations, steps = (part["dcr"] < 0.05).sum(), f"{part['steps'].mean():,.0f}"
+                rows.append([table, label, len(part), *means, violations, steps])
+    return as_table(head, rows)
 
 
 def write_page(frame: pd.DataFrame, page: Path, *, ablations: bool = False) -> None:
     """Put the table between the marks of a page."""
-    from pages import put
-
     marks, table = (ABLATION_MARKS, ablations_markdown(frame)) if ablations else (MARKS, markdown(frame))
     put(page, *marks, f"\n{table}\n")
 
