@@ -19,7 +19,7 @@ gaps      A fifth of the cells of the held-out rows (of a thousand of them, wher
                                   start); the largest wins. It learns from at most 8,000 rows, drawn at random, which
                                   is many times what a linear model of these tables can use
             one draw              `impute(df)`
-            mean of draws         `impute(df, n_draws=20)`, the mean of numbers, the commonest category
+            mean of draws         `impute(df, n_draws=50)`, the mean of numbers, the commonest category
 predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².
             logistic or ridge     scikit-learn's, numbers standardised, one column a class
             LightGBM              as it comes
@@ -45,7 +45,7 @@ from quality import load
 
 HERE = Path(__file__).parent
 KEYS = ["table", "seed", "question", "method"]
-ERASED, DRAWS = 0.2, 20
+ERASED, DRAWS = 0.2, 50
 FEW, REPEATS = 1_000, 3
 """With fewer held-out rows than this cells are erased so many times: a fifth of 30 rows is 6 cells of a column."""
 MOST_ASKED, MOST_LEARNED = 1_000, 8_000

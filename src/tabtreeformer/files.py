@@ -48,11 +48,11 @@ def check_writable(path: str | os.PathLike[str], n_bytes: int = 0) -> None:
     check_room(path.parent, n_bytes, str(path))
 
 
-def check_room(folder: Path, n_bytes: int, what: str) -> None:
-    """Say that a disk has no room for so many bytes."""
+def check_room(folder: Path, n_bytes: int, what: str, way_out: str = "make room or name another place") -> None:
+    """Say before the work that a disk has no room for so many bytes."""
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise OutputError(
             f"cannot write {what}: it needs about {n_bytes / 2**20:,.0f} MiB and {folder} has {free / 2**20:,.0f} MiB "
-            "free; make room or name another place"
+            f"free; {way_out}"
         )

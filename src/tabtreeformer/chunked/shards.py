@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from .. import trees
 from ..constraints import Checked
 from ..errors import OutputError, SchemaError
+from ..files import check_room
 from ..progress import Progress, stage
 from ..schema import Schema
 from ..tables.chunks import Chunks
@@ -52,7 +52,8 @@ def write_tokens(
     `checked` sees every part too, where relations were found in less than the whole table.
     """
     dtype = np.dtype(np.int16 if layout.n_vocab <= np.iinfo(np.int16).max else np.int32)
-    _check_room(path.parent, n_rows * layout.length * dtype.itemsize)
+    n_bytes = round(n_rows * layout.length * dtype.itemsize * SPARE)
+    check_room(path.parent, n_bytes, f"the tokens of {n_rows:,} rows", "name another folder with cache_dir")
     done = 0
     with path.open("wb") as file, stage(progress, "encode all rows", n_rows) as advance:
         for part in chunks:
@@ -80,13 +81,3 @@ def _write(file: Any, tokens: NDArray[Any]) -> None:
         raise OutputError(
             f"cannot write tokens to {file.name}: {error.strerror or error}; name another folder with cache_dir"
         ) from error
-
-
-def _check_room(folder: Path, n_bytes: int) -> None:
-    """Say before the work that a disk is too small for it."""
-    free = shutil.disk_usage(folder).free
-    if n_bytes * SPARE > free:
-        raise OutputError(
-            f"the tokens of all rows take {n_bytes / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} GiB left; "
-            f"name another folder with cache_dir"
-        )
