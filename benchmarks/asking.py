@@ -5,7 +5,8 @@
     python benchmarks/asking.py --page docs/asking.md        writes the tables of the CSV files into the page
 
 One row a table, seed, question and method goes to a CSV, which a second call completes instead of repeating; fitted
-models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`.
+models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`;
+held-out rows with a category that no training row has are left out.
 
 gaps      A fifth of the cells of the held-out rows (of a thousand of them, where there are more), target included, is
           erased completely at random, three times where rows are few; errors are means of these. Error of numbers:
@@ -106,6 +107,8 @@ def methods(
 ) -> Iterator[tuple[str, str, Callable[..., dict[str, float]]]]:
     """Questions, methods, and what answers and judges them, given the fitted model."""
     rng = np.random.default_rng(seed)
+    labels = [c for c in train if is_label(train[c])]
+    test = test[test[labels].isin({c: train[c].unique() for c in labels}).all(axis=1)]
     asked = some(test, MOST_ASKED, seed)
     times = [rng.random(asked.shape) < ERASED for _ in range(REPEATS if len(asked) < FEW else 1)]
 

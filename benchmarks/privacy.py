@@ -4,6 +4,7 @@
     python benchmarks/privacy.py --settings auto,S-like,NM-like --seeds 3
     python benchmarks/privacy.py --tables adult --budget 240
     python benchmarks/privacy.py --models out/models                        models that quality.py has kept
+    python benchmarks/privacy.py --models out/models --judge                the same, by today's rules
     python benchmarks/privacy.py --write                                    the table of docs/privacy.md from the CSV
 
 One row a run goes to a CSV, which a second call completes instead of repeating; each run is a process of its own on one
@@ -23,10 +24,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pages import as_table, put
+
+if TYPE_CHECKING:
+    from tabtreeformer import TabTreeFormer
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "privacy.md"
@@ -55,6 +60,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, help="seconds of a fit")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "privacy.csv")
     parser.add_argument("--models", type=Path, help="folder of models of auto that need not be fitted again")
+    parser.add_argument("--judge", action="store_true", help="judge kept models again instead of reading their verdict")
     parser.add_argument("--write", action="store_true", help="write the table of docs/privacy.md and run nothing")
     parser.add_argument("--one", nargs=3, metavar=("SETTINGS", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -70,15 +76,48 @@ def run_one(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     name, table, seed = options.one[0], options.one[1], int(options.one[2])
     kept = options.models / f"{table}-{seed}.tabtree" if options.models and name == "auto" else None
+    train, test, target = load(options.data, table, seed)
     if kept is not None and kept.exists():
         model = TabTreeFormer.load(kept, verbose=False)
+        if options.judge:
+            judge_again(model, train, test, seed)
     else:
-        train, test, target = load(options.data, table, seed)
         preset, sections = SETTINGS[name]
         model = TabTreeFormer(
             preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False
         ).fit(train, holdout=test)
     print(json.dumps({"settings": name, "table": table, "seed": seed, **figures(model.summary())}))
+
+
+def judge_again(model: TabTreeFormer, train: pd.DataFrame, test: pd.DataFrame, seed: int) -> None:
+    """Give a model the verdict of today's rules: on the same halves and rows, which follow from the seed of its fit."""
+    import numpy as np
+
+    from tabtreeformer.chunked.shards import row_tokens
+    from tabtreeformer.fitting import gate_seed
+    from tabtreeformer.gate import Evidence, judge_model
+    from tabtreeformer.progress import Silent
+    from tabtreeformer.training.split import split_rows
+
+    fitted, fit_seed = model.fitted_, np.random.SeedSequence(seed)
+    if (fitted.record["seed"], fitted.record["rows"]) != (str(seed), len(train)):
+        raise ValueError("the model was fitted with another seed or on other rows")
+    before, meter = fitted.record["privacy"], fitted.record["privacy"]["memorisation"]
+    *_, train_seed, _ = fit_seed.spawn(4)
+    halves = split_rows(len(train), fitted.config.train.validation_share, np.random.default_rng(train_seed.spawn(5)[1]))
+    frame = fitted.schema.validate(train)
+    tokens = row_tokens(frame, fitted.codec, fitted.tree_encoder, fitted.leaf_model, fitted.layout)
+    evidence = Evidence(
+        take=lambda rows: frame.iloc[rows],
+        tokens=tokens,
+        parts=halves,
+        histories=(),
+        holdout=fitted.schema.validate(test),
+    )
+    after = judge_model(fitted, evidence, before["mode"], None, gate_seed(fit_seed), Silent())
+    if not np.isclose(after["measures"]["dcr"]["value"], before["measures"]["dcr"]["value"]):
+        raise ValueError("other rows were compared than when the model was fitted")
+    fitted.record["privacy"] = after | {"memorisation": meter}
 
 
 def figures(summary: dict) -> dict:
@@ -116,6 +155,7 @@ def run_all(options: argparse.Namespace) -> None:
                 if (name, table, str(seed)) in known:
                     continue
                 command = [sys.executable, __file__, "--data", str(options.data), "--one", name, table, str(seed)]
+                command += ["--judge"] if options.judge else []
                 command += [] if options.budget is None else ["--budget", str(options.budget)]
                 command += [] if options.models is None else ["--models", str(options.models)]
                 environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

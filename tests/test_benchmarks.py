@@ -121,6 +121,18 @@ def test_a_second_call_finds_the_runs_of_the_first(tmp_path, monkeypatch):
     assert len(QUALITY.run_all(options)) == 2
 
 
+def test_a_kept_model_is_judged_again_on_the_same_rows(mixed, tiny):
+    many = pd.concat([mixed] * (1 + 220 // len(mixed)), ignore_index=True)
+    train, test = many.iloc[:160].reset_index(drop=True), many.iloc[160:].reset_index(drop=True)
+    model = TabTreeFormer(target="income", **tiny, random_state=5, verbose=False).fit(train, holdout=test)
+    before = model.summary()["privacy"]
+    PRIVACY.judge_again(model, train, test, 5)
+    after = model.summary()["privacy"]
+    assert {**after, "seconds": None} == {**before, "seconds": None}
+    with pytest.raises(ValueError, match="another seed"):
+        PRIVACY.judge_again(model, train, test, 6)
+
+
 def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypatch):
     many = pd.concat([mixed] * (1 + 110 // len(mixed)), ignore_index=True)
     model = TabTreeFormer(target="income", **tiny, random_state=0, verbose=False).fit(many)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,8 @@ from tabtreeformer.archive import load_json, read_archive
 from tabtreeformer.card import model_card, to_markdown
 from tabtreeformer.cli import main
 from tabtreeformer.errors import ConfigError
-from tabtreeformer.evaluation import membership_attack, tells_members
+from tabtreeformer.evaluation import findings, membership_attack, tells_members
+from tabtreeformer.evaluation.score import Score
 from tabtreeformer.gate import split_off, verdict_lines
 
 
@@ -207,3 +209,18 @@ def test_members_beyond_all_others_are_a_leak_only_if_they_are_more_than_luck_ma
     members = np.concatenate([np.full(found, 2.0), np.linspace(0, 0.9, n - found)])
     told = tells_members(membership_attack(members, others).to_json(), "membership")
     assert any("can be told" in finding.text for finding in told) == leak
+
+
+@pytest.mark.parametrize(("auc", "leak", "text"), [(0.505, False, "fewer outliers"), (0.56, True, "p = 0.000")])
+def test_nearness_to_everybody_is_no_leak(auc, leak, text):
+    """2,000 members and others: an AUC that knows nothing stays below 0.515 in 19 cases of 20."""
+    rows = {"members": 2000, "others": 2000}
+    told = {"auc_interval": [0, 1], "true_positives": 0.01, "true_positives_interval": [0, 1], "false_positives": 0.01}
+    scores = {
+        "dcr": Score(name="dcr", value=1e-6, goal="higher", breakdown={"rows": {"synthetic": 2000, "holdout": 2000}}),
+        "copies": Score(name="copies", value=0.0, goal="lower", ceiling=0.0, breakdown={"copies": 0, "rows": 2000}),
+        "membership": Score(name="membership", value=auc, goal="half", breakdown={**told, "rows": rows}),
+    }
+    evaluation = SimpleNamespace(scores=scores, facts={"rows": {"test": 2000}})
+    (found,) = (f for f in findings(evaluation) if f.measure == "dcr")
+    assert (found.leak, text in found.text) == (leak, True)
