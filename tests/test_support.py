@@ -103,3 +103,19 @@ def test_slices_are_means_of_enough_rows():
     means = slice_means(np.append(np.arange(99.0), 1e6), FLOOR, 101)
     assert len(means) == 20
     assert means[-1] < 99
+
+
+@pytest.mark.parametrize("decimals", [None, 2])
+def test_a_long_tail_keeps_its_spread(decimals):
+    """Values spread evenly over the ids that they fall into deviate as the column does, however long its tail is."""
+    rng = np.random.default_rng(0)
+    values = np.exp(rng.normal(size=20_000) * 1.5)
+    values = values if decimals is None else np.round(values, decimals)
+    for sign in (1, -1):
+        distinct, counts = np.unique(sign * values, return_counts=True)
+        lows, highs = intervals(distinct, counts, floor=5, most=128, decimals=decimals)
+        ids = np.searchsorted(highs[:-1] / 2 + lows[1:] / 2, sign * values)
+        even = lows[ids] + rng.random(len(ids)) * (highs - lows)[ids]
+        assert even.std() == pytest.approx(values.std(), rel=0.1)
+        assert np.bincount(ids).min() >= 5
+        assert len(lows) < 128 + 2 * 8

@@ -205,7 +205,30 @@ def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
         stop = place + int(np.argmax(np.append(atoms[place:], True)))
         groups += _pieces(counts, place, stop, max(float(floor), mass))
         place = stop
-    return [group for group in groups if group.rows >= floor]
+    groups = [group for group in groups if group.rows >= floor]
+    if groups:
+        groups = [*_tail(counts, groups[0], floor, -1), *groups[1:]]
+        groups = [*groups[:-1], *_tail(counts, groups[-1], floor, 1)]
+    return groups
+
+
+def _tail(counts: Counts, group: _Group, floor: int, side: int) -> list[_Group]:
+    """Cut the outermost piece in halves, outwards (`side` is 1 at the end, -1 at the start), down to enough rows.
+
+    Tails thin out: one row in a hundred, spread evenly over as far as the table reaches, would lie far too far out.
+    """
+    inner: list[_Group] = []
+    while not group.atom:
+        below = np.cumsum(counts[group.start : group.stop])
+        nearer = int(np.searchsorted(below, group.rows / 2, side="left"))  # the value at which half of the rows is full
+        cut = group.start + nearer + (side > 0)
+        rows = float(counts[group.start : cut].sum())
+        if not floor <= rows <= group.rows - floor:
+            break
+        parts = _Group(group.start, cut, False, rows), _Group(cut, group.stop, False, group.rows - rows)
+        near, group = parts if side > 0 else parts[::-1]
+        inner.append(near)
+    return [*inner, group][::side]
 
 
 def _pieces(counts: Counts, start: int, stop: int, mass: float) -> list[_Group]:
