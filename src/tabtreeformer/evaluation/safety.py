@@ -86,8 +86,8 @@ def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Find
         text = f"lie nearer to training rows than held-out rows do (p = {dcr.value:.3f})"
     elif nearer:
         text = (
-            f"lie nearer to training rows than held-out rows do (p = {dcr.value:.3f}), and as near to held-out rows: "
-            "they have fewer outliers"
+            f"lie nearer to training rows than held-out rows do (p = {dcr.value:.3f}), but training rows lie no nearer "
+            "to them than held-out rows do: rows with few outliers are near to everybody"
         )
     else:
         text = f"are no nearer to training rows than held-out rows are (p = {dcr.value:.2f})"
