@@ -154,9 +154,14 @@ def test_few_held_out_rows_raise_no_false_alarm_and_many_do_raise_one(evaluation
     assert safe(0.5, 3000, 20, 3000) == "poor"
 
 
-@pytest.mark.parametrize(("p", "word"), [(0.03, "no leak found"), (0.005, "no")])
-def test_one_test_of_seven_below_five_percent_is_chance(evaluation, p, word):
-    scores = {**evaluation.scores, "dcr": replace(evaluation.scores["dcr"], value=p)}
+@pytest.mark.parametrize(
+    ("p", "auc", "word"), [(0.03, 0.59, "no leak found"), (0.005, 0.59, "no"), (0.005, 0.5, "no leak found")]
+)
+def test_one_test_of_seven_below_five_percent_is_chance_and_nearness_alone_is_no_leak(evaluation, p, auc, word):
+    member = evaluation.scores["membership"]
+    facts = {**member.breakdown, "rows": {"members": 1000, "others": 1000}}
+    scores = {**evaluation.scores, "membership": replace(member, value=auc, breakdown=facts)}
+    scores["dcr"] = replace(evaluation.scores["dcr"], value=p)
     assert judge(replace(evaluation, scores=scores))[2].word == word
 
 
