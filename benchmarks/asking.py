@@ -17,8 +17,7 @@ gaps      A fifth of the cells of the held-out rows (of a thousand of them, wher
                                   and the rows to be filled together (on complete rows alone it stops after one
                                   round, and does worse); numbers standardised, categories as one column of 0 and 1 a
                                   class but the first (all of them add up to one, and keep each other where they
-                                  start); the largest wins. It learns from at most 8,000 rows, drawn at random, which
-                                  is many times what a linear model of these tables can use
+                                  start); the largest wins. It learns from at most 8,000 rows, drawn at random
             one draw              `impute(df)`
             mean of draws         `impute(df, n_draws=50)`, the mean of numbers, the commonest category
 predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².

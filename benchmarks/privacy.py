@@ -76,12 +76,13 @@ def run_one(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     name, table, seed = options.one[0], options.one[1], int(options.one[2])
     kept = options.models / f"{table}-{seed}.tabtree" if options.models and name == "auto" else None
-    train, test, target = load(options.data, table, seed)
     if kept is not None and kept.exists():
         model = TabTreeFormer.load(kept, verbose=False)
         if options.judge:
+            train, test, _ = load(options.data, table, seed)
             judge_again(model, train, test, seed)
     else:
+        train, test, target = load(options.data, table, seed)
         preset, sections = SETTINGS[name]
         model = TabTreeFormer(
             preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False

@@ -264,7 +264,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def _request(self, n: int, random_state: Seed, given: Any, balance: Any, mix: Any, leaf: Any) -> StreamRequest:
         fitted = self._check_fitted()
         warn_if_failed(fitted.record)
-        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        seed = self._seed_of_call(random_state)
         asked = StreamRequest(n=answers.count(n), seed=seed, given=given, balance=balance, mix=mix, leaf=leaf)
         asked.question(fitted)  # what cannot be is said at once
         return asked
@@ -288,7 +288,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         """
         fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
         table, kind = take_in(df)
-        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        seed = self._seed_of_call(random_state)
         sampling = dataclasses.replace(self._sampling(), temperature_category=1.0, temperature_numeric=1.0)
         with (
             stage(self._progress(), "sample", len(table) * n_draws) as advance,
@@ -336,6 +336,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if name is None:
             raise ConfigError("say which column to predict: target=…")
         return name
+
+    def _seed_of_call(self, random_state: Seed) -> np.random.SeedSequence:
+        """The seed that was asked for, or the next of the model's own."""
+        return self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file (`.tabtree`), whole or not at all."""
