@@ -87,7 +87,11 @@ def test_the_iterative_imputer_is_given_its_rounds():
     common = rng.normal(size=400)
     train = pd.DataFrame({name: common + rng.normal(scale=0.01, size=400) for name in "abc"})
     gaps = pd.DataFrame({"a": [np.nan], "b": [np.nan], "c": [2.0]})
-    assert asking.fill_iteratively(train, gaps, 0)[["a", "b"]].to_numpy() == pytest.approx(2.0, abs=0.1)
+    together = asking.fill_iteratively(train, gaps, 0, on_both=True)
+    assert together[["a", "b"]].to_numpy() == pytest.approx(2.0, abs=0.1)
+    after = asking.fill_iteratively(train, gaps, 0, on_both=False)
+    assert after["c"][0] == pytest.approx(2.0)
+    assert after["a"][0] < 1.5
 
 
 def test_large_tables_are_asked_about_some_of_their_rows():
