@@ -279,6 +279,7 @@ class _Head(nn.Module):
     has_parent: Tensor
     limits: Tensor
     exact: Tensor
+    kernels: Tensor
 
     def __init__(self, layout: TokenLayout, slots: list[int], smoothing: float) -> None:
         super().__init__()
@@ -308,25 +309,31 @@ class _Head(nn.Module):
         self.register_buffer("parents", torch.where(has_parent, torch.tensor(slots) - 1, 0), persistent=False)
         self.register_buffer("has_parent", has_parent, persistent=False)
         self.register_buffer("limits", limits, persistent=False)
+        # Where no slot has a say on another, what a target is smoothed to is known once and for all.
+        alike = self.smoothing and not self.limited
+        kernels = self._kernel(ids.repeat(len(slots), 1).T, self.padding) if alike else torch.zeros(0)  # (S, n, S)
+        self.register_buffer("kernels", kernels, persistent=False)
 
     def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor, smooth: bool) -> Tensor:
         """(B, D, d) hidden states and (B, D) local ids → losses (B, n)."""
-        logits: Tensor = self.logits(hidden[:, self.slots], weight, bias)
-        logits = logits.float().masked_fill(self.padding, -math.inf)
+        raw: Tensor = self.logits(hidden[:, self.slots], weight, bias).float()
+        logits = raw.masked_fill(self.padding, -math.inf)
+        n = torch.arange(len(self.slots), device=local.device)
         if self.limited:
             parent = local[:, self.parents] * self.has_parent  # (B, n)
-            n = torch.arange(len(self.slots), device=local.device)
             logits = _within(logits, self.limits[n, parent])
         target = local[:, self.slots]  # (B, n)
         if self.smoothing and smooth:
-            gap = torch.arange(logits.shape[2], device=local.device) - target[..., None]  # (B, n, S)
-            slot = torch.arange(len(self.slots), device=local.device)
-            alone = self.exact[slot, target][..., None] | self.exact | (logits == -math.inf)
-            kernel = torch.softmax(
-                (-0.5 * (gap / self.smoothing) ** 2).masked_fill(alone & (gap != 0), -math.inf), dim=2
-            )
-            return torch.logsumexp(logits, dim=2) - (kernel * logits.masked_fill(logits == -math.inf, 0.0)).sum(2)
+            kernel = self._kernel(target, logits == -math.inf) if self.limited else self.kernels[target, n]
+            return torch.logsumexp(logits, dim=2) - (kernel * raw).sum(2)
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
+
+    def _kernel(self, target: Tensor, outside: Tensor) -> Tensor:
+        """What targets (B, n) are smoothed to (B, n, S), none of it on ids that are `outside` (B or 1, n, S)."""
+        gap = torch.arange(self.exact.shape[1], device=target.device) - target[..., None]  # (B, n, S)
+        slot = torch.arange(len(self.slots), device=target.device)
+        alone = self.exact[slot, target][..., None] | self.exact | outside
+        return torch.softmax((-0.5 * (gap / self.smoothing) ** 2).masked_fill(alone & (gap != 0), -math.inf), dim=2)
 
 
 def _within(logits: Tensor, limits: Tensor) -> Tensor:
