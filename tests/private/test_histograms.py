@@ -100,6 +100,21 @@ def test_cells_cover_the_range_in_order_without_gaps(low, high, decimals):
     assert np.allclose(lows[1:] - highs[:-1], step)
 
 
+def test_noise_hardly_ever_carries_a_range_away():
+    """At one in a hundred columns three of these would reach to where nobody is."""
+    values = np.repeat([-1.0, 180.0], 1000)
+    ranges = {find_range(values, True, histograms(noise=2.0, seed=seed)) for seed in range(300)}
+    assert ranges == {(-1.0, 255.0)}
+
+
+def test_a_far_code_does_not_blur_the_values_near_zero():
+    values = np.concatenate([np.repeat(np.arange(18.0, 80.0), 50), np.full(200, 9_999_999_999.0)])
+    make = histograms(noise=0.5)
+    codec = learn_number(values, 0, find_range(values, True, make), 0, True, 64, make).codec
+    back = codec.decode(codec.encode(pd.Series(values)), np.random.default_rng(0))
+    assert np.abs(back - values)[values < 100].max() < 8
+
+
 def test_with_hardly_any_noise_numbers_are_cut_like_those_without():
     values = pd.Series(np.random.default_rng(0).poisson(4, 5000))
     column = learned(values)

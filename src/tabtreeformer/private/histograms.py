@@ -49,9 +49,9 @@ class Histograms:
         found = {name: float(n) for name, n in zip(names, noisy[1:], strict=True) if n > self.threshold}
         return found, float(noisy[0])
 
-    def clear(self, n_cells: int) -> float:
-        """A count that none of so many empty cells reaches by noise alone, in 99 of 100 cases."""
-        return self.sigma * max(CLEAR, float(ndtri(1 - 0.01 / n_cells)))
+    def clear(self, n_cells: int, wrong: float = 0.01) -> float:
+        """A count that noise alone lifts any of so many empty cells to with this chance at most."""
+        return self.sigma * max(CLEAR, float(ndtri(1 - wrong / n_cells)))
 
     def _spend(self) -> None:
         assert self._left > 0, "more histograms than the plan has"

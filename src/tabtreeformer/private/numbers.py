@@ -26,6 +26,8 @@ EVEN = 64
 FEW = 256
 """Up to so many possible values have a cell each."""
 MOST_IDS = 64
+ASTRAY = 1e-4
+"""Chance that the range of a column reaches to an octave in which there is nobody: it would be mostly empty."""
 THIN = 2.0
 """Standard deviations of noise that the rows beyond an end of the range may make up."""
 DECIMALS = 6
@@ -50,7 +52,7 @@ def find_range(values: Floats, whole: bool, make: Histograms) -> tuple[float, fl
     place = np.where(values == 0, 0, place).astype(np.int64)  # 0 is zero, then the octaves in order
     centre = len(octaves)
     counts = make.count(centre + np.where(values < 0, -place, place), 2 * centre + 1)
-    seen = np.flatnonzero(counts > make.clear(len(counts)))
+    seen = np.flatnonzero(counts > make.clear(len(counts), ASTRAY))
     seen = seen if len(seen) else np.array([np.argmax(counts)])
     ends = np.concatenate([-(2.0 ** np.array(octaves)[::-1] * 2), [0.0], 2.0 ** np.array(octaves)])  # lower, with sign
     low = ends[seen[0]] if seen[0] >= centre else ends[seen[0]] + whole
@@ -128,7 +130,9 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
     edges = [np.linspace(low, high, EVEN + 1)]
     for sign in (-1.0, 1.0):
         near = max(sign * low, sign * high, 0.0)
-        octaves = [k for k in OCTAVES if 2.0**k < near and 2.0**k > near * 2.0**-24]
+        # Down to the grid, however far out the range goes: a code such as 9999999999 must not blur ages.
+        least = near * 2.0**-24 if step is None else step / 2
+        octaves = [k for k in OCTAVES if least < 2.0**k < near]
         edges += [sign * 2.0**k * np.linspace(1, 2, PARTS + 1) for k in octaves]
     cuts = np.unique(np.concatenate([*edges, [0.0]]))
     cuts = cuts[(cuts >= low) & (cuts <= high)]
