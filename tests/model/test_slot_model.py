@@ -69,10 +69,13 @@ def test_ids_that_the_bin_rules_out_have_no_chance():
     assert not chances[:, 12:].any()
 
 
+@pytest.mark.parametrize("tabled", [256, 0])
 @torch.no_grad()
-def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_intervals_only():
+def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_intervals_only(monkeypatch, tabled):
+    monkeypatch.setattr("tabtreeformer.model.slot_model.TABLED", tabled)
     plain, smooth = model(), model(smoothing=1.0)
     smooth.load_state_dict(plain.state_dict())
+    assert any(head.kernels is not None for head in smooth.heads) == bool(tabled)
     tokens = rows()
     local = torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))
     expected = []

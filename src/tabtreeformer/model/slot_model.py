@@ -27,6 +27,8 @@ SPIKE_REACH = 3
 
 BUCKETS = (16, 64, 256, 1024)
 """Slots of similar size share one product of matrices; larger ones have one each."""
+TABLED = 256
+"""Up to so many ids, smoothed targets are kept in a table: it is no larger than what as many rows make in a step."""
 
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
@@ -279,7 +281,7 @@ class _Head(nn.Module):
     has_parent: Tensor
     limits: Tensor
     exact: Tensor
-    kernels: Tensor
+    kernels: Tensor | None
 
     def __init__(self, layout: TokenLayout, slots: list[int], smoothing: float) -> None:
         super().__init__()
@@ -310,8 +312,8 @@ class _Head(nn.Module):
         self.register_buffer("has_parent", has_parent, persistent=False)
         self.register_buffer("limits", limits, persistent=False)
         # Where no slot has a say on another, what a target is smoothed to is known once and for all.
-        alike = self.smoothing and not self.limited
-        kernels = self._kernel(ids.repeat(len(slots), 1).T, self.padding) if alike else torch.zeros(0)  # (S, n, S)
+        alike = self.smoothing and not self.limited and widest <= TABLED
+        kernels = self._kernel(ids.repeat(len(slots), 1).T, self.padding) if alike else None  # (S, n, S)
         self.register_buffer("kernels", kernels, persistent=False)
 
     def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor, smooth: bool) -> Tensor:
@@ -324,7 +326,7 @@ class _Head(nn.Module):
             logits = _within(logits, self.limits[n, parent])
         target = local[:, self.slots]  # (B, n)
         if self.smoothing and smooth:
-            kernel = self._kernel(target, logits == -math.inf) if self.limited else self.kernels[target, n]
+            kernel = self._kernel(target, logits == -math.inf) if self.kernels is None else self.kernels[target, n]
             return torch.logsumexp(logits, dim=2) - (kernel * raw).sum(2)
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
 
