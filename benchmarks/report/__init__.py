@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,15 @@ def build_tables(
             numbers.summary(ablations[ablations["status"] == "ok"]),
         )
     if not equal.empty:
-        made["equal_time"] = ("Every generator given the same time.", equal_times(equal[equal["status"] == "ok"]))
-    made["unfinished"] = ("Runs that failed or did not end in time.", numbers.unfinished(runs).set_index("generator"))
+        fair = equal[equal["status"] == "ok"]
+        made["equal_time"] = ("Every generator given the same time.", by_time(fair, numbers.summary))
+        made["leaders"] = (
+            "Who is best in each time, of those that finished the most tables: of all, and of those whose rows pass "
+            "the distance test on every table (copies are the most faithful rows there are).",
+            by_time(fair, numbers.leaders),
+        )
+    unfinished = numbers.unfinished(pd.concat([runs, ablations, equal], ignore_index=True)).set_index("generator")
+    made["unfinished"] = ("Runs that failed or did not end in time.", unfinished)
     return made
 
 
@@ -112,11 +120,9 @@ def beside(ok: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def equal_times(ok: pd.DataFrame) -> pd.DataFrame:
-    """Means over tables and seeds by the time that was given."""
-    parts = {}
-    for budget, part in ok.groupby("budget_seconds"):
-        parts[f"{budget / 60:g} min"] = numbers.summary(part)
+def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+    """The same table for each time that was given, one below the other."""
+    parts = {f"{budget / 60:g} min": table(part) for budget, part in ok.groupby("budget_seconds")}
     return pd.concat(parts, names=["given", "generator"]) if parts else pd.DataFrame()
 
 

@@ -97,6 +97,24 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
 
 
+def leaders(frame: pd.DataFrame) -> pd.DataFrame:
+    """Who is best by each measure, of the generators that finished the most tables."""
+    scores = summary(frame)
+    scores = scores[scores["tables"] == scores["tables"].max()]
+    rows = {}
+    for title, part in (("of all", scores), ("without violation", scores[scores["DCR < 0.05"] == 0])):
+        if part.empty:
+            continue
+        best = {
+            "relative error": part["relative error"].idxmin(),
+            "Shape": part["Shape"].idxmax(),
+            "Trend": part["Trend"].idxmax(),
+            "two-sample AUC": (part["two-sample AUC"] - 0.5).abs().idxmin(),
+        }
+        rows[title] = {measure: f"{name} ({part.loc[name, measure]:.3f})" for measure, name in best.items()}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
 def against(frame: pd.DataFrame, ours: str = "auto") -> pd.DataFrame:
     """Each rival on the runs (table and seed) that both finished: theirs minus ours, averaged, and wins of ours."""
     rows = {}
@@ -123,7 +141,7 @@ def against(frame: pd.DataFrame, ours: str = "auto") -> pd.DataFrame:
 def unfinished(frame: pd.DataFrame) -> pd.DataFrame:
     """Runs that failed or took too long, with what they said."""
     runs = frame[(frame["metric"] == "run") & (frame["status"] != "ok")]
-    columns = ["table", "generator", "seed", "status", "message"]
+    columns = ["table", "generator", "seed", "budget_seconds", "status", "message"]
     return runs[columns].sort_values(["generator", "table", "seed"]).reset_index(drop=True)
 
 

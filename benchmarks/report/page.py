@@ -53,7 +53,7 @@ def compose(
         ("Fidelity", ("shape", "trend"), ("by_features", "marginals", "correlation")),
         ("Privacy", ("privacy", "dcr", "membership"), ()),
         ("Time", ("fit_cpu_seconds", "sample_cpu_seconds"), ()),
-        ("The same time for everybody", ("equal_time",), ("equal_time",)),
+        ("The same time for everybody", ("leaders", "equal_time"), ("equal_time",)),
         ("Ablations", ("ablations",), ("mask_ratio", "temperature", "number_of_trees", "tree_model")),
         ("What failed", ("unfinished",), ()),
     )

@@ -1,5 +1,9 @@
 """Ablations are settings that exist and change something; rivals written here learn."""
 
+import time
+from types import SimpleNamespace
+from typing import ClassVar
+
 import pytest
 from benchmarks.__main__ import main, parser
 from benchmarks.experiments import BASES, ablations, curves
@@ -52,6 +56,42 @@ def test_given_time_a_rival_ends_in_it(table, tmp_path):
     rows, record = runner.work(table, train, spec, 0, Limits(budget_seconds=3, told=True), tmp_path)
     assert record["status"] == "ok", record["message"]
     assert len(rows) == len(train)
+
+
+class _Slow:
+    """A package's model: each epoch or step takes a hundredth of a second."""
+
+    made: ClassVar[list[int]] = []
+
+    def __init__(self, *, epochs, max_steps=None, **rest):
+        self.rounds = epochs if max_steps is None else max_steps
+        self.made.append(self.rounds)
+
+    def fit(self, df, **rest):
+        time.sleep(0.01 * max(self.rounds, 0))
+
+    def tokenizer(self, sentences):
+        return {"input_ids": [sentence.split() for sentence in sentences]}
+
+
+@pytest.mark.parametrize("name", ["realtabformer", "great"])
+def test_packages_that_know_no_time_are_given_as_many_rounds_as_fit(name, table, monkeypatch):
+    spec = next(g for g in GENERATORS if g.name == name)
+    module, train = _load(str(spec.file)), table.split(0)[0]
+    package = SimpleNamespace(REaLTabFormer=_Slow, GReaT=_Slow, set_seed=lambda seed: None)
+    monkeypatch.setattr(module, "import_module", lambda package_name: package)
+    monkeypatch.setattr(module, "_untrained", lambda folder: None, raising=False)
+    monkeypatch.setattr(_Slow, "made", [])
+    started = time.perf_counter()
+    module.Generator(seed=0, budget_seconds=2.0).fit(train, table.plan())
+    taken = time.perf_counter() - started
+    assert taken < 2
+    assert len(_Slow.made) == 2
+    assert _Slow.made[1] > 10 * _Slow.made[0]
+    module.EPOCHS = 7
+    _Slow.made.clear()
+    module.Generator(seed=0).fit(train, table.plan())
+    assert _Slow.made == ([7] if name == "realtabformer" else [-1])
 
 
 def test_names_that_do_not_exist_are_said(tmp_path):

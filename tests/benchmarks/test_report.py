@@ -48,6 +48,32 @@ def test_tables_are_reproduced_from_the_stored_file(results):
     assert tables["unfinished"][1]["status"].tolist() == ["failed", "timeout"]
 
 
+def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path):
+    store = Results(tmp_path / "equal_time.csv")
+    marks = {  # relative error, Shape, Trend, two-sample AUC, p of the distance test
+        "auto": (0.02, 0.96, 0.95, 0.56, 0.9),
+        "ttvae": (0.01, 0.97, 0.97, 0.62, 0.0),
+        "tabmt": (0.05, 0.98, 0.90, 0.47, 0.9),
+    }
+    for name, (loss, shape, trend, told, p) in marks.items():
+        values = {
+            f"{k}_{e}": v for e in numbers.EVALUATORS for k, v in (("utility", loss), ("score", 0.8), ("real", 0.9))
+        }
+        values |= {"utility": loss, "shape": shape, "trend": trend, "detection": told, "dcr": p}
+        store.add(Run("iris", name, 0, 60.0, "ok", "", values))
+    store.add(Run("iris", "tabula", 0, 60.0, "timeout", "not done after 150 s", {}))
+    tables = build_tables(store.read(), EMPTY, store.read())
+    leaders = tables["leaders"][1]
+    assert leaders.loc[("1 min", "of all")].tolist() == [
+        "ttvae (0.010)", "tabmt (0.980)", "ttvae (0.970)", "tabmt (0.470)"
+    ]  # fmt: skip
+    assert leaders.loc[("1 min", "without violation")].tolist() == [
+        "auto (0.020)", "tabmt (0.980)", "auto (0.950)", "tabmt (0.470)"
+    ]  # fmt: skip
+    late = tables["unfinished"][1]
+    assert late.loc["tabula", "budget_seconds"].tolist() == [60.0, 60.0]  # once as a run, once as a run in equal time
+
+
 def test_runs_of_auto_made_elsewhere_fill_only_gaps(results, tmp_path):
     path = tmp_path / "auto.csv"
     row = {"label": "", "preset": "auto", "utility": 0.5, "shape": 0.1, "utility_LN": 0.5}
