@@ -55,6 +55,10 @@ class Clock:
     def __init__(self, budget_seconds: float | None) -> None:
         self.started, self.budget_seconds = time.perf_counter(), budget_seconds
 
+    def gone(self) -> float:
+        """The share of the time that has gone."""
+        return 0.0 if self.budget_seconds is None else (time.perf_counter() - self.started) / self.budget_seconds
+
     def over(self, share: float) -> bool:
         """Whether this share of the time has gone."""
-        return self.budget_seconds is not None and time.perf_counter() - self.started > share * self.budget_seconds
+        return self.gone() > share

@@ -94,6 +94,26 @@ def test_packages_that_know_no_time_are_given_as_many_rounds_as_fit(name, table,
     assert _Slow.made == ([7] if name == "realtabformer" else [-1])
 
 
+def test_ctgan_fills_a_given_time_however_long_it_reads_the_columns(table, monkeypatch):
+    class Reads(_Slow):
+        def fit(self, df, labels):
+            time.sleep(0.3)
+            super().fit(df)
+
+        def set_random_state(self, seed):
+            pass
+
+    spec = next(g for g in GENERATORS if g.name == "ctgan")
+    module = _load(str(spec.file))
+    package = SimpleNamespace(CTGAN=Reads, manual_seed=lambda seed: None)
+    monkeypatch.setattr(module, "import_module", lambda package_name: package)
+    monkeypatch.setattr(_Slow, "made", [])
+    started = time.perf_counter()
+    module.Generator(seed=0, budget_seconds=3.0).fit(table.split(0)[0], table.plan())
+    assert 1.5 < time.perf_counter() - started < 3
+    assert _Slow.made[-1] > 50  # by the time of the first fit alone it would be 8
+
+
 def test_names_that_do_not_exist_are_said(tmp_path):
     with pytest.raises(SystemExit, match="no generator 'nobody'"):
         main(["run", "--generators", "nobody", "--data", str(tmp_path)])

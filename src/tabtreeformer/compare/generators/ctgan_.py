@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 EPOCHS = 300
-TRIAL = 3
+TRIAL = 10
 """Epochs that are timed before a given time is filled."""
 
 
@@ -19,6 +19,7 @@ class Generator:
     """Either of the two models; given a time, as many epochs as fit into it."""
 
     def __init__(self, *, seed: int, budget_seconds: float | None = None, model: str = "CTGAN") -> None:
+        self.package = import_module("ctgan")  # before anything is timed
         import_module("torch").manual_seed(seed)
         np.random.seed(seed)  # noqa: NPY002 - the package draws from numpy's global state
         self.name, self.seed, self.budget_seconds = model, seed, budget_seconds
@@ -27,11 +28,7 @@ class Generator:
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Train for the documented number of epochs, or for the time that is given."""
         labels = [c["name"] for c in schema["columns"] if c["kind"] == "categorical"]
-        started, epochs = time.perf_counter(), EPOCHS
-        if self.budget_seconds is not None:
-            self._train(df, labels, TRIAL)
-            trial = time.perf_counter() - started  # reading the columns included, so that the guess is on the safe side
-            epochs = max(TRIAL, int(TRIAL * (0.9 * self.budget_seconds - trial) / trial))
+        epochs = EPOCHS if self.budget_seconds is None else self._epochs(df, labels, 0.9 * self.budget_seconds)
         self.model = self._train(df, labels, epochs)
         self.facts = {"epochs": epochs}
 
@@ -40,8 +37,18 @@ class Generator:
         rows: pd.DataFrame = self.model.sample(n)
         return rows
 
+    def _epochs(self, df: pd.DataFrame, labels: list[str], seconds: float) -> int:
+        """How many fit: one fit tells what reading the columns takes, a longer one what an epoch takes."""
+        times = [time.perf_counter()]
+        for epochs in (1, 1 + TRIAL):
+            self._train(df, labels, epochs)
+            times.append(time.perf_counter())
+        first, second = np.diff(times)
+        epoch = max(second - first, 0.1 * second) / TRIAL  # the first may have been the slower one
+        return max(1, int((seconds - 2 * first - second) / epoch))
+
     def _train(self, df: pd.DataFrame, labels: list[str], epochs: int) -> Any:
-        model = getattr(import_module("ctgan"), self.name)(epochs=epochs, enable_gpu=False)
+        model = getattr(self.package, self.name)(epochs=epochs, enable_gpu=False)
         model.set_random_state(self.seed)
         model.fit(df, labels)
         return model
