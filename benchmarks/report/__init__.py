@@ -85,10 +85,10 @@ def build_tables(
     for metric, title in (("fit_cpu_seconds", "Fit"), ("sample_cpu_seconds", "Sample")):
         made[metric] = (f"{title}, processor seconds on one thread.", _columns(numbers.means(ok, metric), order))
     if not ablations.empty:
-        made["ablations"] = (
-            "Parts taken away, and settings varied.",
-            numbers.summary(ablations[ablations["status"] == "ok"]),
-        )
+        varied = numbers.variants(ablations[ablations["status"] == "ok"])
+        parts = varied.index.get_level_values("what") == "part"
+        made["ablations"] = ("Parts taken away.", varied[parts])
+        made["settings"] = ("Settings varied.", varied[~parts])
     if not equal.empty:
         fair = equal[equal["status"] == "ok"]
         made["equal_time"] = ("Every generator given the same time.", by_time(fair, numbers.summary))

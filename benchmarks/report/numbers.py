@@ -97,6 +97,14 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
 
 
+def variants(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row a variant of a model, in the order in which they ran: `base | what | value` names each."""
+    scores = summary(frame)
+    scores = scores.loc[frame["generator"].unique()].drop(columns=["sample, CPU s", "peak MiB"], errors="ignore")
+    scores.index = pd.MultiIndex.from_tuples([n.split(" | ") for n in scores.index], names=["base", "what", "value"])
+    return scores.sort_index(level="base", sort_remaining=False)
+
+
 def leaders(frame: pd.DataFrame) -> pd.DataFrame:
     """Who is best by each measure, of the generators that finished the most tables."""
     scores = summary(frame)

@@ -54,7 +54,7 @@ def compose(
         ("Privacy", ("privacy", "dcr", "membership"), ()),
         ("Time", ("fit_cpu_seconds", "sample_cpu_seconds"), ()),
         ("The same time for everybody", ("leaders", "equal_time"), ("equal_time",)),
-        ("Ablations", ("ablations",), ("mask_ratio", "temperature", "number_of_trees", "tree_model")),
+        ("Ablations", ("ablations", "settings"), ("mask_ratio", "temperature", "number_of_trees", "tree_model")),
         ("What failed", ("unfinished",), ()),
     )
     for title, names, pictures in sections:
