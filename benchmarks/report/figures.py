@@ -15,7 +15,14 @@ from . import numbers, printed
 
 INK, GRID = "#2b3440", "#dfe3e8"
 OURS = "#d9722e"
-COLOURS = ("#4674b8", "#2f7d4f", "#8e5bb0", "#b3322f", "#94700a", "#3c9aa8", "#7a7f87", "#c45f93", "#5c6bc0", "#6d8b2f")
+COLOURS = {
+    "auto": OURS, "S": "#f0a878", "L": "#8a3b0c", "NM": "#f5d0b5", "arf": "#4674b8", "ctgan": "#2f7d4f",
+    "tvae": "#8e5bb0", "tabularargn": "#b3322f", "forestdiffusion": "#94700a", "realtabformer": "#3c9aa8",
+    "great": "#8d9199", "tabmt": "#d45c9c", "tabsyn": "#1d2a4d", "ctabgan_plus": "#86b82a", "ttvae": "#63c3e8",
+    "tabula": "#e3b505",
+}  # fmt: skip
+"""A generator has the same colour in every figure; those that are not listed share what is left."""
+SPARE = ("#5c6bc0", "#6d8b2f", "#c97b63", "#4d4d4d", "#a17fd1", "#2aa876")
 
 
 class Book:
@@ -42,10 +49,15 @@ class Book:
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
-    """Ours stands out; the others keep their colour from figure to figure as long as the set is the same."""
-    others = [name for name in names if name != "auto"]
-    chosen = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(others)}
-    return chosen | ({"auto": OURS} if "auto" in names else {})
+    """Name → colour."""
+    others = [name for name in names if name not in COLOURS]
+    return {name: COLOURS[name] if name in COLOURS else SPARE[others.index(name) % len(SPARE)] for name in names}
+
+
+def few_ticks(axis: Any) -> None:
+    """Write only 1, 2 and 5 of each power of ten on an axis with a logarithmic scale: the others would touch."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(lambda x, _: f"{x:.2g}" if f"{x:e}"[0] in "25" else "")
 
 
 RADAR: Mapping[str, tuple[float, float]] = {
@@ -112,8 +124,7 @@ def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
     left.axhline(0, color=INK, linewidth=0.8)
     left.set(xlabel="columns of the table", ylabel="Trend of auto − Trend of the rival")
     right.set(xlabel="columns of the table", ylabel="milliseconds of processor a row", yscale="log")
-    right.yaxis.set_major_formatter("{x:g}")
-    right.yaxis.set_minor_formatter(lambda x, _: f"{x:.2g}" if f"{x:e}"[0] in "25" else "")  # the others would touch
+    few_ticks(right.yaxis)
     right.legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
     return book.save("by_features", figure)
@@ -148,8 +159,7 @@ def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "p
         panel.step(*zip(*front, strict=True), where="post", color=INK, linewidth=0.8, linestyle="--", zorder=1)
         tables = frame["table"].nunique()
         panel.set(xscale="log", xlabel=f"processor seconds of fit and sample, mean over {tables} tables", ylabel=title)
-        panel.xaxis.set_major_formatter("{x:g}")
-        panel.xaxis.set_minor_formatter("{x:g}")
+        few_ticks(panel.xaxis)
         panel.tick_params(axis="x", which="minor", labelsize=7)
         panel.margins(x=0.15, y=0.1)
     figure.tight_layout()
@@ -169,7 +179,7 @@ def settings(book: Book, frame: pd.DataFrame) -> list[str]:
         figure, panels = book.plots.subplots(1, len(MEASURES), figsize=(13, 3.2))
         found = False
         for panel, (metric, title) in zip(panels, MEASURES.items(), strict=True):
-            for base, colour in (("auto", OURS), ("small S", COLOURS[0])):
+            for base, colour in (("auto", OURS), ("small S", SPARE[0])):
                 line = numbers.curve(frame, base, kind, metric).sort_index()
                 if len(line):
                     panel.plot(line.index, line, "o-", color=colour, label=base, markersize=4)
@@ -196,7 +206,7 @@ def tree_models(book: Book, frame: pd.DataFrame) -> bool:
         if table.empty:
             continue
         found = True
-        table.T.plot.bar(ax=panel, rot=0, color=[OURS, *COLOURS[:3]][: len(table)], width=0.75)
+        table.T.plot.bar(ax=panel, rot=0, color=[OURS, *SPARE[:3]][: len(table)], width=0.75)
         panel.set(title=base, ylabel="score of a model trained on the rows", ylim=(0.5, None))
         panel.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.1))
     if not found:

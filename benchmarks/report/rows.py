@@ -84,11 +84,15 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
         return False
     table = from_folder(data, table_name)
     real, split = absolute(table.split(0)[0], table)
-    figure, panels = book.plots.subplots(1, len(drawn) + 1, figsize=(2.6 * (len(drawn) + 1), 3))
+    columns = min(5, len(drawn) + 1)
+    lines = -(-(len(drawn) + 1) // columns)
+    figure, panels = book.plots.subplots(lines, columns, figsize=(2.6 * columns, 3 * lines), squeeze=False)
     pictures: Mapping[str, np.ndarray] = {"real": real} | {
         name: np.abs(absolute(rows, table)[0] - real) for name, rows in drawn.items()
     }
-    for panel, (name, matrix) in zip(panels, pictures.items(), strict=True):
+    for panel in panels.flat[len(pictures) :]:
+        panel.set_visible(False)
+    for panel, (name, matrix) in zip(panels.flat, pictures.items(), strict=False):
         top = 1.0 if name == "real" else ERROR_CAP
         panel.imshow(matrix, cmap="Blues" if name == "real" else "Reds", vmin=0, vmax=top)
         if 0 < split < len(matrix):
@@ -99,7 +103,7 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
         panel.set(xticks=[], yticks=[])
         panel.grid(False)
     title = f"{table_name}: correlations, and their error (0 to {ERROR_CAP}); labels before the line"
-    figure.suptitle(title, fontsize=10, y=1.06)
+    figure.suptitle(title, fontsize=10, y=1 + 0.06 / lines)
     figure.tight_layout()
     return book.save("correlation", figure)
 

@@ -14,6 +14,8 @@ from tabtreeformer.compare.worker import _load
 from tabtreeformer.config import parse_settings
 from tabtreeformer.presets import configure
 
+from .conftest import GOOD
+
 VARIANTS = [*ablations(), *curves()]
 
 
@@ -112,6 +114,39 @@ def test_ctgan_fills_a_given_time_however_long_it_reads_the_columns(table, monke
     module.Generator(seed=0, budget_seconds=3.0).fit(table.split(0)[0], table.plan())
     assert 1.5 < time.perf_counter() - started < 3
     assert _Slow.made[-1] > 50  # by the time of the first fit alone it would be 8
+
+
+def test_forest_diffusion_makes_as_many_copies_as_fit(table, monkeypatch):
+    made = []
+
+    def slow(rows, *, n_t, duplicate_K, **rest):
+        made.append((n_t, duplicate_K))
+        time.sleep(n_t * (0.01 + 0.002 * duplicate_K))  # 0.5 + 0.1 for each copy, at all levels
+
+    spec = next(g for g in GENERATORS if g.name == "forestdiffusion")
+    module = _load(str(spec.file))
+    monkeypatch.setattr(module, "import_module", lambda name: SimpleNamespace(ForestDiffusionModel=slow))
+    train = table.split(0)[0]
+    module.Generator(seed=0, budget_seconds=3.0).fit(train, table.plan())
+    assert made[:2] == [(2, 1), (2, 11)]
+    assert made[2][0] == 50
+    assert 12 <= made[2][1] <= 30  # (0.9 * 3 - 0.024 - 0.064 - 0.5) / 0.1 = 21, as well as a busy machine can tell
+    module.Generator(seed=0).fit(train, table.plan())
+    assert made[3] == (50, 100)
+
+
+def test_a_generator_that_misjudges_its_time_is_out_of_it(table, generator, tmp_path):
+    busy = GOOD.replace(
+        "self.df, self.schema = df, schema",
+        "self.df = df\n        import time\n        while time.process_time() < 2.5: pass",
+    )
+    train, _ = table.split(0)
+    rows, record = runner.work(table, train, generator(busy), 0, Limits(budget_seconds=1, told=True), tmp_path)
+    assert rows is None
+    assert record["status"] == "timeout"
+    assert "of the 1 s given" in record["message"]
+    rows, record = runner.work(table, train, generator(busy), 0, Limits(budget_seconds=60, told=True), tmp_path)
+    assert len(rows) == len(train)
 
 
 def test_names_that_do_not_exist_are_said(tmp_path):

@@ -27,6 +27,8 @@ PATIENCE = 8
 """A worker may take so many times its budget by the clock: on a busy machine it waits for its turn."""
 OUT_OF_TIME = -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None
 """How a process ends that the system ended for using up its processor time."""
+OVERTIME = 1.25
+"""A generator that was told its time may misjudge it by so much."""
 START_SECONDS = 60.0
 """What starting Python and importing libraries may take on top."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
@@ -128,6 +130,9 @@ def work(
     record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if record["status"] != OK:
         return None, record
+    spent = record["fit_cpu_seconds"] + record["sample_cpu_seconds"]
+    if limits.told and spent > OVERTIME * limits.budget_seconds:
+        return None, {"status": TIMEOUT, "message": f"took {spent:.0f} s of the {limits.budget_seconds:g} s given"}
     return worker.read_rows(str(folder / "rows.csv"), plan), record
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 EPOCHS = 300
-TRIAL = 10
+TRIAL = 30
 """Epochs that are timed before a given time is filled."""
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -11,18 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-COPIES = 100
-SECONDS_A_COPY = 3.0
-"""A guess, on the safe side: what a copy of a small table costs; a given time buys so many copies."""
+COPIES, LEVELS = 100, 50
+TRIAL_COPIES, TRIAL_LEVELS = 11, 2
+"""What is timed before a given time is filled, beside a single copy."""
 
 
 class Generator:
-    """Labels are codes in, codes out."""
+    """Labels are codes in, codes out; given a time, as many copies as fit into it."""
 
     def __init__(self, *, seed: int, budget_seconds: float | None = None) -> None:
-        self.seed = seed
-        self.copies = COPIES if budget_seconds is None else int(np.clip(budget_seconds / SECONDS_A_COPY, 1, COPIES))
-        self.facts: dict[str, Any] = {"copies": self.copies}
+        self.seed, self.budget_seconds = seed, budget_seconds
+        self.package = import_module("ForestDiffusion")  # before anything is timed
+        self.facts: dict[str, Any] = {}
 
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Train the trees of every noise level."""
@@ -37,16 +38,18 @@ class Generator:
         whole = {c["name"] for c in schema["columns"] if c["integer"]}
         self.columns = features + ([schema["target"]] if by_class else [])
         self.order = list(df.columns)
-        self.model = import_module("ForestDiffusion").ForestDiffusionModel(
-            codes[features].to_numpy(),
-            label_y=codes[schema["target"]].to_numpy().astype(int) if by_class else None,
-            duplicate_K=self.copies,
-            bin_indexes=[places[n] for n in labels if len(self.categories[n]) == 2],
-            cat_indexes=[places[n] for n in labels if len(self.categories[n]) > 2],
-            int_indexes=[places[n] for n in features if n in whole],
-            n_jobs=1,
-            seed=self.seed,
-        )
+        rows = codes[features].to_numpy()
+        rest = {
+            "label_y": codes[schema["target"]].to_numpy().astype(int) if by_class else None,
+            "bin_indexes": [places[n] for n in labels if len(self.categories[n]) == 2],
+            "cat_indexes": [places[n] for n in labels if len(self.categories[n]) > 2],
+            "int_indexes": [places[n] for n in features if n in whole],
+            "n_jobs": 1,
+            "seed": self.seed,
+        }
+        copies = COPIES if self.budget_seconds is None else self._copies(rows, rest, 0.9 * self.budget_seconds)
+        self.model = self.package.ForestDiffusionModel(rows, n_t=LEVELS, duplicate_K=copies, **rest)
+        self.facts = {"copies": copies}
 
     def sample(self, n: int) -> pd.DataFrame:
         """Run the flow back; codes become labels."""
@@ -55,3 +58,13 @@ class Generator:
             place = rows[name].round().clip(0, len(known) - 1).astype(int)
             rows[name] = np.array(known, dtype=object)[place]
         return rows[self.order]
+
+    def _copies(self, rows: np.ndarray, rest: Mapping[str, Any], seconds: float) -> int:
+        """How many fit: at a few noise levels, one copy tells what trees take at least, more what each adds."""
+        times = [time.perf_counter()]
+        for copies in (1, TRIAL_COPIES):
+            self.package.ForestDiffusionModel(rows, n_t=TRIAL_LEVELS, duplicate_K=copies, **rest)
+            times.append(time.perf_counter())
+        first, second = np.diff(times)
+        left = (seconds - first - second) * TRIAL_LEVELS / LEVELS - first
+        return int(np.clip(1 + left * (TRIAL_COPIES - 1) / max(second - first, 1e-3), 1, COPIES))
