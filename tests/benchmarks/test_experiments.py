@@ -99,7 +99,7 @@ def test_packages_that_know_no_time_are_given_as_many_rounds_as_fit(name, table,
 def test_ctgan_fills_a_given_time_however_long_it_reads_the_columns(table, monkeypatch):
     class Reads(_Slow):
         def fit(self, df, labels):
-            time.sleep(0.3)
+            time.sleep(0.3 if len(_Slow.made) > 1 else 0.8)  # the first one loads its libraries
             super().fit(df)
 
         def set_random_state(self, seed):
@@ -111,9 +111,9 @@ def test_ctgan_fills_a_given_time_however_long_it_reads_the_columns(table, monke
     monkeypatch.setattr(module, "import_module", lambda package_name: package)
     monkeypatch.setattr(_Slow, "made", [])
     started = time.perf_counter()
-    module.Generator(seed=0, budget_seconds=3.0).fit(table.split(0)[0], table.plan())
-    assert 1.5 < time.perf_counter() - started < 3
-    assert _Slow.made[-1] > 50  # by the time of the first fit alone it would be 8
+    module.Generator(seed=0, budget_seconds=5.0).fit(table.split(0)[0], table.plan())
+    assert 3 < time.perf_counter() - started < 5
+    assert _Slow.made[-1] > 100  # by the time of a short fit alone it would be 9
 
 
 def test_forest_diffusion_makes_as_many_copies_as_fit(table, monkeypatch):
