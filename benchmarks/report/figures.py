@@ -57,7 +57,7 @@ def colours(names: Sequence[str]) -> dict[str, str]:
 def few_ticks(axis: Any) -> None:
     """Write only 1, 2 and 5 of each power of ten on an axis with a logarithmic scale: the others would touch."""
     axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(lambda x, _: f"{x:.2g}" if f"{x:e}"[0] in "25" else "")
+    axis.set_minor_formatter(lambda x, _: f"{x:.3g}" if f"{x:e}"[0] in "25" else "")
 
 
 RADAR: Mapping[str, tuple[float, float]] = {
@@ -148,11 +148,10 @@ def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "p
             if both.empty:
                 continue
             x, y = both["t"].mean(), both["s"].mean() if sign > 0 else 1 - both["s"].mean()
-            points.append((x, y))
+            points.append((x, y, one))
             panel.scatter(x, y, color=paint[one], s=60 if one == "auto" else 36, zorder=3)
-            panel.annotate(one, (x, y), textcoords="offset points", xytext=(6, 4), fontsize=8)
         front, best = [], np.inf
-        for x, y in sorted(points):
+        for x, y, _ in sorted(points):
             if y < best:
                 front.append((x, y))
                 best = y
@@ -162,8 +161,20 @@ def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "p
         few_ticks(panel.xaxis)
         panel.tick_params(axis="x", which="minor", labelsize=7)
         panel.margins(x=0.15, y=0.1)
+        _name(panel, points)
     figure.tight_layout()
     return book.save(name, figure)
+
+
+def _name(panel: Any, points: Sequence[tuple[float, float, str]]) -> None:
+    """Write names above their points, or below where another stands in the way."""
+    low, high = panel.get_ylim()
+    above: list[tuple[float, float]] = []
+    for x, y, text in sorted(points):
+        touches = any(x < 1.6 * u and abs(y - v) < 0.05 * (high - low) for u, v in above)
+        panel.annotate(text, (x, y), textcoords="offset points", xytext=(6, -12 if touches else 4), fontsize=8)
+        if not touches:
+            above.append((x, y))
 
 
 CURVES = {
@@ -204,6 +215,7 @@ def tree_models(book: Book, frame: pd.DataFrame) -> bool:
     for panel, base in zip(panels, ("auto", "small S"), strict=True):
         table = pd.DataFrame({e: numbers.curve(frame, base, "tree model", f"score_{e}") for e in numbers.EVALUATORS})
         if table.empty:
+            panel.set_visible(False)
             continue
         found = True
         table.T.plot.bar(ax=panel, rot=0, color=[OURS, *SPARE[:3]][: len(table)], width=0.75)

@@ -98,11 +98,11 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def variants(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a variant of a model, in the order in which they ran: `base | what | value` names each."""
+    """One row a variant of a model, `base | what | value`; values stand in the order in which they ran."""
     scores = summary(frame)
     scores = scores.loc[frame["generator"].unique()].drop(columns=["sample, CPU s", "peak MiB"], errors="ignore")
     scores.index = pd.MultiIndex.from_tuples([n.split(" | ") for n in scores.index], names=["base", "what", "value"])
-    return scores.sort_index(level="base", sort_remaining=False)
+    return scores.sort_index(level=["base", "what"], sort_remaining=False, kind="stable")
 
 
 def leaders(frame: pd.DataFrame) -> pd.DataFrame:

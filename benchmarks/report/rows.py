@@ -86,7 +86,9 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
     real, split = absolute(table.split(0)[0], table)
     columns = min(5, len(drawn) + 1)
     lines = -(-(len(drawn) + 1) // columns)
-    figure, panels = book.plots.subplots(lines, columns, figsize=(2.6 * columns, 3 * lines), squeeze=False)
+    figure, panels = book.plots.subplots(
+        lines, columns, figsize=(2.6 * columns, 3.1 * lines), squeeze=False, layout="constrained"
+    )
     pictures: Mapping[str, np.ndarray] = {"real": real} | {
         name: np.abs(absolute(rows, table)[0] - real) for name, rows in drawn.items()
     }
@@ -103,8 +105,7 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
         panel.set(xticks=[], yticks=[])
         panel.grid(False)
     title = f"{table_name}: correlations, and their error (0 to {ERROR_CAP}); labels before the line"
-    figure.suptitle(title, fontsize=10, y=1 + 0.06 / lines)
-    figure.tight_layout()
+    figure.suptitle(title, fontsize=10)
     return book.save("correlation", figure)
 
 

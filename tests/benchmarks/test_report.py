@@ -76,7 +76,10 @@ def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path
 
 def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, tmp_path):
     store = Results(tmp_path / "ablations.csv")
-    names = ["small S | part | whole", "auto | temperature | 0.5", "auto | part | whole", "auto | part | no trees"]
+    names = [
+        "small S | part | whole", "auto | temperature | 0.5", "auto | part | whole", "auto | mask ratio | 0.2",
+        "auto | part | no trees", "auto | temperature | 0.2",
+    ]  # fmt: skip
     for i, name in enumerate(names):
         values = {f"{k}_{e}": 0.1 * i for e in numbers.EVALUATORS for k in ("utility", "score", "real")}
         store.add(Run("iris", name, 0, 60.0, "ok", "", values | {"shape": 0.9, "trend": 0.9, "dcr": 0.5}))
@@ -84,8 +87,10 @@ def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, 
     assert tables["ablations"][1].index.tolist() == [
         ("auto", "part", "whole"), ("auto", "part", "no trees"), ("small S", "part", "whole")
     ]  # fmt: skip
-    assert tables["ablations"][1]["relative error"].tolist() == pytest.approx([0.2, 0.3, 0.0])
-    assert tables["settings"][1].index.tolist() == [("auto", "temperature", "0.5")]
+    assert tables["ablations"][1]["relative error"].tolist() == pytest.approx([0.2, 0.4, 0.0])
+    assert tables["settings"][1].index.tolist() == [
+        ("auto", "mask ratio", "0.2"), ("auto", "temperature", "0.5"), ("auto", "temperature", "0.2")
+    ]  # fmt: skip
 
 
 def test_runs_of_auto_made_elsewhere_fill_only_gaps(results, tmp_path):
