@@ -3,7 +3,7 @@
 What it changes against GReaT: the model starts from nothing instead of English, names of columns and labels are
 single tokens, and each column is padded to its own longest text ("middle padding"), so that a column always stands at
 the same place. Numbers are digits. A row that does not read back is drawn again. The paper's model is a distilgpt2;
-here it has a width of 96 and 3 layers.
+here it has a width of 96, 3 layers and no dropout, which takes a third of the time on a CPU.
 """
 
 from __future__ import annotations
@@ -124,15 +124,15 @@ class Generator:
         batch = min(BATCH, len(tokens))
         steps = min(STEPS, EPOCHS * len(tokens) // batch)
         for step in range(steps):
-            gone = max(step / steps, clock.gone() / TRAINING_SHARE)
-            if gone >= 1:
-                break
+            gone = min(1.0, max(step / steps, clock.gone() / TRAINING_SHARE))
             optimizer.param_groups[0]["lr"] = RATE * (1 - gone)
             optimizer.zero_grad()
             loss = self.network.loss(tokens[torch.randint(len(tokens), (batch,))])
             loss.backward()
             nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
             optimizer.step()
+            if gone == 1:
+                break
         self.facts = {"steps": step + 1, "loss": float(loss.detach())}
 
     @torch.inference_mode()
