@@ -9,13 +9,13 @@ layers, as `auto` has. Biases start at the frequencies of the ids, without which
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from encoding import Clock
 from torch import Tensor, nn
 
 from tabtreeformer import Schema
@@ -78,7 +78,7 @@ class Generator:
 
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Learn ids, then the network."""
-        started = time.perf_counter()
+        clock = Clock(self.budget_seconds)
         n = len(df)
         self.rng = np.random.default_rng(self.seed)
         plan = Schema.infer(df, schema["target"])
@@ -113,8 +113,7 @@ class Generator:
                     best, best_loss, waited = {k: v.clone() for k, v in self.network.state_dict().items()}, loss, 0
                 else:
                     waited += 1
-                late = self.budget_seconds is not None and time.perf_counter() - started > 0.9 * self.budget_seconds
-                if waited == PATIENCE or late:
+                if waited == PATIENCE or clock.over(0.9):
                     break
         self.network.load_state_dict(best)
         self.facts = {"steps": step, "loss": best_loss}
