@@ -9,7 +9,7 @@ import torch
 
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.errors import ConfigError
-from tabtreeformer.training import trainer
+from tabtreeformer.training import team, trainer
 
 
 class Killed(BaseException):
@@ -59,6 +59,11 @@ def refusal(settings, **changes):
         return str(error)
 
 
+def threads():
+    """The names of this process' threads, where the system tells them."""
+    return [place.read_text().strip() for place in Path("/proc/self/task").glob("*/comm")]
+
+
 def weights(model):
     return [p.double().sum().item() for network in model.fitted_.models for p in network.parameters()]
 
@@ -74,6 +79,9 @@ def main(place, cases):
     facts["no seed"] = TabTreeFormer(**cases["auto"], device="cpu", verbose=False).fit(table()).fitted_.record["seed"]
     facts["another table"] = refusal(cases["auto"])
     facts["another setting"] = refusal(cases["auto"], train={"steps": 2})
+    facts["threads before"] = threads()
+    team._leave()  # what the interpreter calls when it ends
+    facts["threads after"] = threads()
     (Path(place) / f"{os.environ['RANK']}.json").write_text(json.dumps(facts))
 
 

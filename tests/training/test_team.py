@@ -47,6 +47,13 @@ def both(tmp_path_factory):
     return [json.loads((place / f"{rank}.json").read_text()) for rank in range(2)]
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not name the threads of a process")
+def test_no_thread_of_the_group_is_left_when_a_process_ends(both):
+    for facts in both:
+        assert any("gloo" in name for name in facts["threads before"])
+        assert not any("gloo" in name for name in facts["threads after"])
+
+
 @pytest.mark.parametrize(
     ("name", "tolerance"), [("auto", 1e-4), ("pieces of half precision", 0.02), ("no trees", 1e-4)]
 )

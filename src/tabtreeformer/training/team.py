@@ -10,7 +10,9 @@ from __future__ import annotations
 import atexit
 import contextlib
 import datetime
+import gc
 import hashlib
+import importlib
 import inspect
 import itertools
 import os
@@ -163,11 +165,15 @@ def join() -> Team:
     if size < 2 or "RANK" not in os.environ:
         return Team()
     if not dist.is_initialized():
+        # DistributedDataParallel imports this when a group exists, which its functions then hold on to for ever.
+        importlib.import_module("torch.distributed.nn.functional")
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
         atexit.register(_leave)
     return Team(dist.get_rank(), dist.get_world_size())
 
 
 def _leave() -> None:
+    """End the threads of the group: one that lets go of a tensor while the interpreter ends would abort the process."""
     if dist.is_initialized():
+        gc.collect()  # networks in cycles still hold the group, whose threads end with the last that holds it
         dist.destroy_process_group()
