@@ -5,7 +5,7 @@
     python benchmarks/privacy.py --tables adult --budget 240
     python benchmarks/privacy.py --models out/models                        models that quality.py has kept
     python benchmarks/privacy.py --models out/models --judge                the same, by today's rules
-    python benchmarks/privacy.py --write                                    the table of docs/privacy.md from the CSV
+    python benchmarks/privacy.py --write                                    the tables of docs/privacy.md from the CSVs
 
 One row a run goes to a CSV, which a second call completes instead of repeating; each run is a process of its own on one
 thread. A fifth of the rows is set aside: every figure is the worst of three comparisons, each network on the half that
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "privacy.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+COST_BEGIN, COST_END = "<!-- cost of strict: begin -->", "<!-- cost of strict: end -->"
 KEYS = ["settings", "table", "seed"]
 STEPS = 400
 SMALL = {
@@ -49,6 +50,10 @@ COLUMNS = {
     "membership_found": "found at 1 %", "likelihood": "by likelihood AUC", "likelihood_found": "found at 1 %",
     "singling_out": "singling out", "linkability": "linkability", "inference": "inference", "gap": "gap, nats a row",
 }  # fmt: skip
+COSTS = {
+    "utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC", "dcr": "DCR p",
+    "membership": "membership AUC",
+}  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:
@@ -61,7 +66,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=HERE / "results" / "privacy.csv")
     parser.add_argument("--models", type=Path, help="folder of models of auto that need not be fitted again")
     parser.add_argument("--judge", action="store_true", help="judge kept models again instead of reading their verdict")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/privacy.md and run nothing")
+    parser.add_argument("--write", action="store_true", help="write the tables of docs/privacy.md and run nothing")
     parser.add_argument("--one", nargs=3, metavar=("SETTINGS", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -182,8 +187,22 @@ def table(runs: pd.DataFrame) -> str:
     return as_table(head, rows)
 
 
+def cost_table(balanced: pd.DataFrame, strict: pd.DataFrame) -> str:
+    """Means by table in Markdown, of the runs that both files of quality.py have."""
+    rows = []
+    for data in strict["table"].drop_duplicates():
+        seeds = set(strict.loc[strict["table"] == data, "seed"]) & set(balanced.loc[balanced["table"] == data, "seed"])
+        before, after = (
+            runs[(runs["table"] == data) & runs["seed"].isin(seeds)][list(COSTS)].mean() for runs in (balanced, strict)
+        )
+        rows.append([data, len(seeds), *(f"{before[name]:.3f} → {after[name]:.3f}" for name in COSTS)])
+    return as_table(["table", "seeds", *COSTS.values()], rows)
+
+
 def write(options: argparse.Namespace) -> None:
-    """Put the table between its two marks."""
+    """Put the tables between their marks."""
+    balanced, strict = (pd.read_csv(HERE / "results" / f"{name}.csv") for name in ("auto", "strict"))
+    put(PAGE, COST_BEGIN, COST_END, cost_table(balanced, strict))
     put(PAGE, BEGIN, END, table(pd.read_csv(options.out)))
 
 

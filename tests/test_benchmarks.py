@@ -145,7 +145,8 @@ def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypat
     assert row["membership"] == model.summary()["privacy"]["measures"]["membership"]["value"]
     runs = [{"settings": name, "table": "iris", "seed": seed, **row} for name in ("auto", "S-like") for seed in (0, 1)]
     pd.DataFrame(runs).to_csv(tmp_path / "privacy.csv", index=False)
-    (tmp_path / "page.md").write_text(f"before\n{PRIVACY.BEGIN}\nold\n{PRIVACY.END}\nafter\n")
+    costs = f"{PRIVACY.COST_BEGIN}\n{PRIVACY.COST_END}"
+    (tmp_path / "page.md").write_text(f"before\n{costs}\n{PRIVACY.BEGIN}\nold\n{PRIVACY.END}\nafter\n")
     monkeypatch.setattr(PRIVACY, "PAGE", tmp_path / "page.md")
     for _ in range(2):
         PRIVACY.write(argparse.Namespace(out=tmp_path / "privacy.csv"))
@@ -153,6 +154,14 @@ def test_privacy_figures_of_runs_become_a_table(mixed, tiny, tmp_path, monkeypat
     assert "old" not in page
     assert page.count("| auto | iris |") == page.count("| S-like | iris |") == 1
     assert f"{row['dcr']:.3f}" in page
+
+
+def test_what_strict_costs_is_compared_on_the_seeds_that_both_have():
+    def runs(*figures):
+        return pd.DataFrame([{"table": "iris", "seed": s, **dict.fromkeys(PRIVACY.COSTS, f)} for s, f in figures])
+
+    line = PRIVACY.cost_table(runs((0, 0.1), (1, 0.3), (2, 9.0)), runs((0, 0.4), (1, 0.5))).splitlines()[-1]
+    assert line == "| iris | 2 |" + " 0.200 → 0.450 |" * len(PRIVACY.COSTS)
 
 
 def test_a_run_of_the_grid_that_fails_says_so_and_stops_no_other():
