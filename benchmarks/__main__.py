@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--data", type=Path, default=Path("../shared/data"))
     report.add_argument("--out", type=Path, default=Path("out/benchmark"))
     report.add_argument("--page", type=Path, help="also write this page of documentation, with its pictures beside it")
+    report.add_argument("--readme", type=Path, help="also write the generators that have all runs between its marks")
     environments = commands.add_parser("envs", help="create a virtual environment from its pinned versions")
     environments.add_argument("action", choices=("list", "create"))
     environments.add_argument("names", nargs="*")
@@ -113,8 +114,8 @@ def _compare(options: argparse.Namespace, specs: list, limits: Limits) -> None:
     runs = compare(tables, ready, range(options.seeds), Results(options.results), limits, samples=options.samples)
     for run in runs:
         shown = " ".join(f"{m} {run.values[m]:.3f}" for m in ("utility", "shape", "trend", "dcr") if m in run.values)
-        seconds = run.values.get("fit_cpu_seconds", float("nan"))
-        print(f"{run.table} {run.generator} {run.seed}: {run.status} {seconds:.0f} s {shown} {run.message}", flush=True)
+        took = f" {run.values['fit_cpu_seconds']:.0f} s" if "fit_cpu_seconds" in run.values else ""
+        print(f"{run.table} {run.generator} {run.seed}: {run.status}{took} {shown} {run.message}", flush=True)
 
 
 def _names(text: str) -> list[str]:
@@ -124,7 +125,14 @@ def _names(text: str) -> list[str]:
 def _report(options: argparse.Namespace) -> None:
     from .report import write
 
-    write(options.results, options.out, samples=options.samples, data=options.data, page=options.page)
+    write(
+        options.results,
+        options.out,
+        samples=options.samples,
+        data=options.data,
+        page=options.page,
+        readme=options.readme,
+    )
 
 
 def _envs(options: argparse.Namespace) -> None:

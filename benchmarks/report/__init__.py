@@ -14,6 +14,7 @@ from tabtreeformer.compare import Results
 from tabtreeformer.errors import ConfigError
 
 from ..generators import GENERATORS
+from ..pages import put
 from ..tables import LARGE, SMALL
 from . import forms, numbers, page, printed
 
@@ -21,9 +22,14 @@ CONTROLS = tuple(spec.name for spec in GENERATORS if spec.family == "control")
 QUALITY = ("utility", "shape", "trend", "detection", "dcr", "membership", "copies", "fit_seconds",
            *(f"utility_{e}" for e in numbers.EVALUATORS))  # fmt: skip
 ORDER = [spec.name for spec in GENERATORS]
+SEEDS = 3
+MARKS = "<!-- comparison: begin -->", "<!-- comparison: end -->"
+"""Between these of README.md stand the generators that have all runs."""
 
 
-def write(results: Path, out: Path, *, samples: Path, data: Path, page: Path | None = None) -> None:
+def write(
+    results: Path, out: Path, *, samples: Path, data: Path, page: Path | None = None, readme: Path | None = None
+) -> None:
     """Write all tables in three forms and all figures in two; what there is nothing for is left out and said."""
     runs, ablations, equal = (Results(results / f"{n}.csv").read() for n in ("runs", "ablations", "equal_time"))
     runs = completed(runs, results / "auto.csv")
@@ -37,6 +43,10 @@ def write(results: Path, out: Path, *, samples: Path, data: Path, page: Path | N
     facts = json.loads(machine.read_text(encoding="utf-8")) if machine.exists() else {}
     if page is not None:
         write_page(page, tables, drawn, runs, facts, out / "figures")
+    if readme is not None and "complete" not in tables:
+        raise ConfigError(f"no generator has {SEEDS} seeds of all of {', '.join(SMALL)}; {readme} stays as it is")
+    if readme is not None:
+        put(readme, *MARKS, forms.markdown(tables["complete"][1].drop(columns=["peak MiB", "tables", "runs"])))
     print(f"wrote {len(tables)} tables and {len(drawn)} figures to {out}")
 
 
@@ -69,16 +79,21 @@ def build_tables(
     order = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
     duels = numbers.against(ok).reindex(order).dropna(how="all")
     scores = _columns(numbers.utility(ok), order)
+    errors = numbers.relative_errors(ok).reindex(order).dropna(how="all")
     made: dict[str, tuple[str, pd.DataFrame]] = {
         "summary": ("Means over the tables that a generator finished.", numbers.summary(ok).reindex(order)),
         "beside_paper": ("Relative error, Shape and Trend beside those that the paper prints.", beside(ok, paper)),
         "against": ("Rivals against auto, on the runs that both finished.", duels),
         "utility": ("Scores of models trained on the rows, by table and evaluator.", scores),
-        "relative_error": ("Signed relative error, mean and deviation.", numbers.relative_errors(ok).reindex(order)),
+        "relative_error": ("Signed relative error, mean and deviation.", errors),
         "privacy": ("The distance test.", numbers.privacy(ok).reindex(order)),
         "paper_utility": ("The paper's scores on the same tables.", numbers.utility(paper_here)),
         "paper_relative_error": ("The paper's relative error on the same tables.", numbers.relative_errors(paper_here)),
     }  # fmt: skip
+    whole = numbers.whole(ok, SMALL, SEEDS)
+    if not whole.empty:
+        caption = f"Those that finished the {len(SMALL)} small tables with {SEEDS} seeds each."
+        made["complete"] = (caption, numbers.summary(whole).reindex(order).dropna(how="all"))
     for metric, title in (("shape", "Shape"), ("trend", "Trend"), ("dcr", "p-value of the distance test"),
                           ("membership", "Membership AUC"), ("detection", "Two-sample AUC")):  # fmt: skip
         made[metric] = (f"{title}, by table.", _columns(numbers.with_spread(ok, metric), order))

@@ -97,6 +97,13 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
 
 
+def whole(frame: pd.DataFrame, tables: Sequence[str], seeds: int) -> pd.DataFrame:
+    """Of the runs on these tables with the first seeds, those of generators that have all of them."""
+    part = frame[frame["table"].isin(tables) & (frame["seed"] < seeds)]
+    made = part[part["metric"] == "run"].drop_duplicates(["generator", "table", "seed"])["generator"].value_counts()
+    return part[part["generator"].isin(made.index[made == len(tables) * seeds])]
+
+
 def variants(frame: pd.DataFrame) -> pd.DataFrame:
     """One row a variant of a model, `base | what | value`; values stand in the order in which they ran."""
     scores = summary(frame)

@@ -46,7 +46,7 @@ def compose(
     """Put the page together; a section without a table is not written."""
     parts = [START, _machine(facts), _extent(runs)]
     sections = (
-        ("In one table", ("summary",), ("radar", "pareto")),
+        ("In one table", ("complete", "summary"), ("radar", "pareto")),
         ("Against auto, run by run", ("against",), ()),
         ("Beside the paper", ("beside_paper",), ()),
         ("Utility", ("relative_error", "utility"), ()),

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from benchmarks.report import beside, build_tables, completed, forms, numbers, printed, write
 
+from benchmarks import report
 from tabtreeformer.compare import Results, Run
+from tabtreeformer.errors import ConfigError
 
 PRINTED = printed.printed()
 EMPTY = pd.DataFrame(columns=["table", "generator", "seed", "budget_seconds", "metric", "value", "status", "message"])
@@ -154,6 +156,22 @@ def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path
     assert "no, \\| thanks" in text
     stored = pd.read_csv(out / "tables" / "summary.csv", index_col=0)
     assert stored.loc["auto", "Shape"] == pytest.approx(0.885, abs=1e-5)
+
+
+def test_only_those_with_all_runs_stand_in_the_readme(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "SMALL", ("iris", "diabetes"))
+    monkeypatch.setattr(report, "SEEDS", 2)
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n" + "\n".join(report.MARKS) + "\nafter\n")
+    write(results.path.parent, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", readme=readme)
+    lines = readme.read_text().splitlines()
+    assert [line for line in lines if line.startswith("| auto | 0.020 | 0.885 |")]
+    assert not [line for line in lines if "tabmt" in line]
+    assert (lines[0], lines[-1]) == ("before", "after")
+    monkeypatch.setattr(report, "SEEDS", 3)
+    with pytest.raises(ConfigError, match="no generator has 3 seeds"):
+        write(results.path.parent, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", readme=readme)
+    assert readme.read_text().splitlines() == lines
 
 
 def test_runs_without_processor_times_are_drawn_where_they_can_be(results, tmp_path):

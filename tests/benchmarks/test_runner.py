@@ -13,6 +13,7 @@ import pytest
 
 from tabtreeformer.compare import Limits, Results, choose, compare, located, run_one, runner
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.evaluation import evaluate
 
 from .conftest import BAD, DEAD, GOOD, SHORT, SLOW
 
@@ -152,6 +153,17 @@ def test_controls_do_what_their_names_say(table, quick_judge, tmp_path, name):
     whole = rows.merge(train.drop_duplicates(), on=columns)
     assert {"identity": len(whole) == len(train), "marginals": len(whole) < len(train), "bootstrap": True}[name]
     assert set(rows["c"]) <= set(train["c"])
+
+
+def test_held_out_rows_are_judged_like_the_rows_of_a_generator(table):
+    train, test = table.split(0)
+    run = run_one(table, choose(["holdout"])[0], 0, LIMITS)
+    assert run.status == "ok"
+    whole = evaluate(train, test, train, target="y", metrics=["shape", "copies"], random_state=0).scores
+    assert run.values["shape"] == whole["shape"].ceiling < 1.0
+    assert run.values["copies"] == whole["copies"].ceiling
+    assert run.values["dcr"] > 0.05
+    assert not {"utility", "fit_seconds"} & set(run.values)
 
 
 def test_a_name_that_is_not_known_is_named(tmp_path):

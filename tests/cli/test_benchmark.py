@@ -33,7 +33,7 @@ def shop(tmp_path):
 def test_a_page_compares_what_was_asked_for(shop, tmp_path, run):
     mine, page = tmp_path / "mine.py", tmp_path / "page.html"
     mine.write_text(MINE)
-    words = ("benchmark", shop, "--target", "big", "--generators", f"marginals,{mine}", "-o", page)
+    words = ("benchmark", shop, "--target", "big", "--generators", f"holdout,marginals,{mine}", "-o", page)
     code, _, said = run(*words)
     assert code == 0
     assert "column 'id' is identifier and is left out" in said
@@ -41,13 +41,25 @@ def test_a_page_compares_what_was_asked_for(shop, tmp_path, run):
     text = page.read_text()
     assert "mine" in text
     assert "marginals" in text
+    assert "<td>holdout<br>" in text
     assert "89 rows, 4 columns" in text
-    stored = pd.read_csv(tmp_path / "page.csv").query("metric == 'copies'").set_index("generator")["value"]
+    stored = pd.read_csv(tmp_path / "page.runs.csv").query("metric == 'copies'").set_index("generator")["value"]
     assert stored["mine"] == 1.0 > stored["marginals"]
     page.unlink()
     code, _, said = run(*words)
     assert "seed 0" not in said  # nothing is left to run
     assert page.read_text() == text
+
+
+def test_the_table_is_never_taken_for_the_results(shop, tmp_path, run):
+    before = shop.read_bytes()
+    words = ("benchmark", shop, "--target", "big", "--generators", "holdout", "-o", shop.with_suffix(".html"))
+    code, _, said = run(*words)
+    assert (code, shop.with_suffix(".runs.csv").exists()) == (0, True), said
+    code, _, said = run(*words, "--results", shop)
+    assert code == 2
+    assert "shop.csv holds something else than results of runs" in said
+    assert shop.read_bytes() == before
 
 
 def test_a_generator_that_is_not_there_is_said_before_anything_runs(shop, tmp_path, run):

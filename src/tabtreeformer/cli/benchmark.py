@@ -13,7 +13,7 @@ from .options import SOURCES, Categorical, Decimal, Encoding, Format, Missing, Q
 if TYPE_CHECKING:
     from ..compare import GeneratorSpec
 
-DEFAULT = ("auto", "identity", "marginals", "bootstrap", "arf", "tvae", "ctgan", "tabularargn")
+DEFAULT = ("auto", "holdout", "identity", "marginals", "bootstrap", "arf", "tvae", "ctgan", "tabularargn")
 
 
 def benchmark(
@@ -23,8 +23,8 @@ def benchmark(
         str | None,
         typer.Option(
             help="Names with commas between, or files with a class Generator; by default those that are installed. "
-            "Known: auto, S, L, NM, identity, marginals, bootstrap, arf, ctgan, tvae, tabularargn, forestdiffusion, "
-            "realtabformer, great.",
+            "Known: auto, S, L, NM, holdout, identity, marginals, bootstrap, arf, ctgan, tvae, tabularargn, "
+            "forestdiffusion, realtabformer, great.",
             show_default=False,
         ),
     ] = None,
@@ -33,7 +33,9 @@ def benchmark(
     output: Annotated[Path, typer.Option("--output", "-o", help="The comparison page.")] = Path("comparison.html"),
     results: Annotated[
         Path | None,
-        typer.Option(help="All numbers as CSV, which a second call completes; by default beside the page."),
+        typer.Option(
+            help="All numbers as CSV, which a second call completes; by default beside the page, ending in .runs.csv."
+        ),
     ] = None,
     environments: Annotated[
         Path | None,
@@ -74,7 +76,7 @@ def benchmark(
     df = read_table(table, **options)
     own = from_frame(df, target, Path(table).stem, describe(df, target, categorical, schema_file))
     ready, absent = _ready(generators, environments)
-    store = Results(results or output.with_suffix(".csv"))
+    store = Results(results or output.with_suffix(".runs.csv"))  # page.csv may well be the table
     limits = Limits(budget_seconds=parse_duration(budget))
     for note in () if quiet else own.notes:
         typer.echo(note, err=True)

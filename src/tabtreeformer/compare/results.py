@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..errors import ConfigError
+
 KEY = ("table", "generator", "seed", "budget_seconds")
 COLUMNS = (*KEY, "metric", "value", "status", "message")
 RUN = "run"
@@ -45,6 +47,8 @@ class Results:
             keep_default_na=False,
             na_values={"value": [""]},
         )
+        if list(frame.columns) != list(COLUMNS):
+            raise ConfigError(f"{self.path} holds something else than results of runs; give them a file of their own")
         key = list(KEY)
         block = (frame["metric"].shift() == RUN).cumsum()  # the closing row is the last of its run
         frame = frame[block.isin(block[frame["metric"] == RUN])].assign(block=block)

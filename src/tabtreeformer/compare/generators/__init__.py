@@ -24,7 +24,8 @@ class GeneratorSpec:
     """Where a generator is found and what has to be known about it."""
 
     name: str
-    file: Path
+    file: Path | None
+    """None: nothing is generated, real rows that nobody learned from are judged instead."""
     family: str
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of its class, beside the seed and the budget."""
@@ -48,6 +49,7 @@ BUILT_IN: Sequence[GeneratorSpec] = (
     _spec("S", OURS, "ours.py", options={"preset": "S"}, paper="ttf_s"),
     _spec("L", OURS, "ours.py", options={"preset": "L"}, paper="ttf_l"),
     _spec("NM", OURS, "ours.py", options={"preset": "NM"}, paper="ttf_nm", note="no masks: may repeat real rows"),
+    GeneratorSpec(name="holdout", family=CONTROL, file=None, note="real rows that nobody learned from, fewer of them"),
     _spec("identity", CONTROL, "identity.py", note="the training rows themselves"),
     _spec("marginals", CONTROL, "marginals.py", note="every column drawn by itself"),
     _spec("bootstrap", CONTROL, "bootstrap.py", note="training rows drawn again, with noise"),
