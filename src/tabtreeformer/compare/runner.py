@@ -104,6 +104,7 @@ def work(
 ) -> tuple[pd.DataFrame | None, dict[str, Any]]:
     """Run the worker process; return its rows, if any, and its record."""
     plan = table.plan()
+    allowed = OVERTIME * limits.budget_seconds + START_SECONDS if limits.told else limits.budget_seconds
     train.to_csv(folder / "train.csv", index=False)
     (folder / "schema.json").write_text(json.dumps(plan), encoding="utf-8")
     job = {
@@ -116,16 +117,16 @@ def work(
         "n_rows": len(train),
         "parent": os.getpid(),
         "seed": seed,
-        "cpu_seconds": None if limits.told else limits.budget_seconds,
+        "cpu_seconds": allowed,
         "budget_seconds": limits.budget_seconds if limits.told else None,
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    wall = limits.budget_seconds * (2 if limits.told else PATIENCE) + START_SECONDS
+    wall = PATIENCE * limits.budget_seconds + START_SECONDS
     code, log = _process([str(generator.python), worker.__file__, str(folder / "job.json")], folder, generator, wall)
     if code is None or code == OUT_OF_TIME:
-        limit = f"{limits.budget_seconds:g} s"
-        why = f"not done after {limit} of processor time" if code is not None else f"not done after {wall:g} s"
-        return None, {"status": TIMEOUT, "message": why}
+        why = f"not done after {allowed:g} s of processor time" if code is not None else f"not done after {wall:g} s"
+        told = f" ({limits.budget_seconds:g} s given)" if limits.told else ""
+        return None, {"status": TIMEOUT, "message": why + told}
     path = folder / "record.json"
     if not path.exists():
         last = (log.strip().splitlines() or ["no output"])[-1]
