@@ -45,7 +45,8 @@ def parser() -> argparse.ArgumentParser:
     ablate.add_argument("--budget", type=parse_duration, default=600.0, metavar="10m")
     ablate.set_defaults(results=HERE / "results" / "ablations.csv", default_tables="diabetes,credit-g")
     equal = commands.add_parser("equal-time", help="every generator is given the same time")
-    equal.add_argument("--generators", default="auto,arf,tvae,ctgan,tabularargn,tabmt,tabsyn")
+    rivals = ",".join(g.name for g in GENERATORS if g.family != "control")
+    equal.add_argument("--generators", default=rivals, help="names, or files ending in .py; by default all rivals")
     equal.add_argument("--budgets", default="1m,5m,20m")
     equal.set_defaults(results=HERE / "results" / "equal_time.csv", default_tables="diabetes,credit-g")
     for command in (run, ablate, equal):
