@@ -98,10 +98,12 @@ def _ablate(options: argparse.Namespace) -> None:
 
 def _equal_time(options: argparse.Namespace) -> None:
     for budget in options.budgets.split(","):
-        _compare(options, chosen(options.generators), Limits(budget_seconds=parse_duration(budget), told=True))
+        limits = Limits(budget_seconds=parse_duration(budget), told=True)
+        _compare(options, chosen(options.generators), limits, options.samples / budget)
 
 
-def _compare(options: argparse.Namespace, specs: list, limits: Limits) -> None:
+def _compare(options: argparse.Namespace, specs: list, limits: Limits, samples: Path | None = None) -> None:
+    """Make the runs; rows of generators in another time than their own are kept apart from the others' (`samples`)."""
     ready = []
     for spec in specs:
         found = located(spec, options.envs)
@@ -112,7 +114,8 @@ def _compare(options: argparse.Namespace, specs: list, limits: Limits) -> None:
     names = options.tables or getattr(options, "default_tables", "small")
     machine.write(options.results.with_name("machine.json"))
     tables = [load(name, None if options.openml else options.data) for name in _names(names)]
-    runs = compare(tables, ready, range(options.seeds), Results(options.results), limits, samples=options.samples)
+    seeds, results = range(options.seeds), Results(options.results)
+    runs = compare(tables, ready, seeds, results, limits, samples=samples or options.samples)
     for run in runs:
         shown = " ".join(f"{m} {run.values[m]:.3f}" for m in ("utility", "shape", "trend", "dcr") if m in run.values)
         took = f" {run.values['fit_cpu_seconds']:.0f} s" if "fit_cpu_seconds" in run.values else ""

@@ -8,6 +8,7 @@ from benchmarks.__main__ import main, parser
 from benchmarks.experiments import BASES, ablations, curves
 from benchmarks.generators import GENERATORS, HERE
 
+from benchmarks import __main__ as entry
 from tabtreeformer.compare import Limits, runner
 from tabtreeformer.compare.worker import _load
 from tabtreeformer.config import parse_settings
@@ -180,3 +181,13 @@ def test_names_that_do_not_exist_are_said(tmp_path):
 def test_every_command_has_its_own_file_of_results():
     options = [parser().parse_args([name]) for name in ("run", "ablate", "equal-time")]
     assert len({str(o.results) for o in options}) == 3
+
+
+def test_rows_made_in_a_given_time_are_kept_apart(tmp_path, monkeypatch):
+    places = []
+    monkeypatch.setattr(entry, "compare", lambda *_, samples: places.append(samples) or [])
+    monkeypatch.setattr(entry, "load", lambda *_: None)
+    where = ["--results", str(tmp_path / "runs.csv"), "--samples", str(tmp_path), "--generators", "identity"]
+    main(["run", *where])
+    main(["equal-time", "--budgets", "1m,5m", *where])
+    assert places == [tmp_path, tmp_path / "1m", tmp_path / "5m"]
