@@ -118,21 +118,27 @@ def build_tables(
 
 
 def beside(ok: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
-    """Our runs of a generator and the paper's numbers of it, both over the tables that we have."""
-    rows = {}
+    """Our runs of a generator and the paper's numbers of it: over the tables that both have, and table by table."""
+    rows: dict[tuple[str, str], dict[str, float]] = {}
     for spec in GENERATORS:
-        own = ok[ok["generator"] == spec.name]
-        tables = own.loc[own["metric"] == "shape", "table"].unique()
-        theirs = paper[(paper["generator"] == spec.paper) & paper["table"].isin(tables)]
-        if own.empty or theirs.empty:
-            continue
-        row: dict[str, Any] = {"tables": len(tables)}
-        for title, part in (("here", own), ("paper", theirs)):
-            row[f"relative error, {title}"] = numbers.relative_errors(part)["RE"].iloc[0]
-            for metric in ("shape", "trend", "dcr"):
-                row[f"{metric}, {title}"] = numbers.means(part, metric).mean().iloc[0]
-        rows[spec.name] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
+        own, theirs = ok[ok["generator"] == spec.name], paper[paper["generator"] == spec.paper]
+        tables = [t for t in (*SMALL, *LARGE) if (own["table"] == t).any() and (theirs["table"] == t).any()]
+        groups = {"all": tables} | {t: [t] for t in tables} if tables else {}
+        for title, group in groups.items():
+            rows[spec.name, title] = _here_and_there(*(f[f["table"].isin(group)] for f in (own, theirs)))
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    return frame.rename_axis(["generator", "table"]) if rows else frame
+
+
+def _here_and_there(*parts: pd.DataFrame) -> dict[str, float]:
+    """The measures of our runs, each beside what the paper prints of it."""
+    row = {}
+    for metric, title in (("utility", "relative error"), ("shape", "Shape"), ("trend", "Trend"), ("dcr", "DCR p")):
+        for who, part in zip(("here", "paper"), parts, strict=True):
+            errors = metric == "utility"
+            means = numbers.relative_errors(part)["RE"] if errors else numbers.means(part, metric).mean()
+            row[f"{title}, {who}"] = means.iloc[0]
+    return row
 
 
 def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:

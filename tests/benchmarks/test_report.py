@@ -116,11 +116,12 @@ def test_rivals_are_compared_on_the_runs_that_both_finished(results):
 
 def test_a_rival_stands_beside_the_papers_numbers_on_the_same_tables(results):
     frame = results.read()
-    row = beside(frame[frame["status"] == "ok"], PRINTED).loc["tabmt"]
+    rows = beside(frame[frame["status"] == "ok"], PRINTED).loc["tabmt"]
     printed_shape = printed.read("fidelity").query("dataset == 'iris' and metric == 'shape' and model == 'tabmt'")
-    assert row["tables"] == 1
-    assert row["shape, paper"] == printed_shape["mean"].item()
-    assert row["relative error, here"] == pytest.approx(0.05, abs=1e-5)
+    assert rows.index.tolist() == ["all", "iris"]
+    assert rows["Shape, paper"].tolist() == [printed_shape["mean"].item()] * 2
+    assert rows.loc["iris", "relative error, here"] == pytest.approx(0.05, abs=1e-5)
+    assert beside(frame[frame["generator"] == "nobody"], PRINTED).empty
 
 
 def test_the_papers_summary_of_relative_errors_follows_from_its_table():
