@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,14 @@ from sklearn.datasets import load_iris
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.archive import read_archive, write_archive
 from tabtreeformer.audit import audit
+from tabtreeformer.audit.chance import at_least
 from tabtreeformer.audit.origins import ORIGINS, TREES, pattern_of
 from tabtreeformer.audit.rare import RareValues, is_distinctive
 from tabtreeformer.cli import main
 from tabtreeformer.errors import ConfigError, SchemaError
 
+TABLES = Path(__file__).parents[3] / "shared" / "data"
+"""The paper's tables, where they are at hand."""
 TOWN, PAY, AGE = "Canaryville", 987654.32, 117
 
 
@@ -39,13 +43,13 @@ def table() -> pd.DataFrame:
     return df
 
 
-def fit(table, path, tree="lightgbm", preset="auto", target="y", floor=0):
+def fit(table, path, tree="lightgbm", preset="auto", target="y", floor=0, quantiles=20):
     params = {} if tree in ("decision_tree", "none") else {"n_estimators": 6}
     model = TabTreeFormer(
         preset,
         target=target,
         tree={"model": tree, "tune": False, "params": params},
-        tokens={"quantiles": 20, "bins": 4, "rare_floor": floor},
+        tokens={"quantiles": quantiles, "bins": 4, "rare_floor": floor},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
         train={"steps": 4, "batch_size": 16, "validate_every": 2},
         random_state=0,
@@ -193,6 +197,53 @@ def test_iris_passes_as_it_is(tmp_path):
     assert result.passed, [finding.sentence(True) for finding in result.findings]
 
 
+@pytest.mark.skipif(not TABLES.exists(), reason=f"the paper's tables are not in {TABLES}")
+@pytest.mark.parametrize(("name", "target"), [("boston", "MEDV"), ("credit-g", "class"), ("diabetes", "class")])
+def test_tables_of_many_different_numbers_pass_as_they_are(tmp_path, name, target):
+    df = pd.read_csv(TABLES / f"{name}.csv")
+    result = audit(fit(df, tmp_path / "m.tabtree", target=target, floor=5, quantiles=100), df)
+    assert result.passed, [finding.sentence(True) for finding in result.findings]
+    assert result.coincidences > 0  # which were findings once
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory):
+    """A protected model of a column so full of rare values that unrelated numbers meet some; and its table."""
+    rng, n = np.random.default_rng(1), 2000
+    df = pd.DataFrame({"sum": rng.integers(10_000, 16_000, n), "y": rng.choice(["a", "b"], n)})
+    return fit(df, tmp_path_factory.mktemp("dense") / "model.tabtree", floor=5, quantiles=100), df
+
+
+def test_matches_that_chance_makes_are_no_finding(dense):
+    path, df = dense
+    result = audit(path, df)
+    assert result.passed, [finding.sentence(True) for finding in result.findings]
+    codec = json.loads(read_archive(path)["codec.json"])
+    (ends,) = (c["atoms"]["lows"] for c in codec["columns"] if "atoms" in c)
+    rare = RareValues("sum", df["sum"], True, 5)
+    alike = sum(map(rare.is_midpoint, set(ends)))
+    assert 0 < alike <= result.coincidences  # ends of intervals that are half way between two rows
+    assert alike == pytest.approx(sum(map(rare.midpoint_chance, set(ends))), abs=4)  # as many as chance lets expect
+
+
+def test_matches_beyond_chance_are_found_however_dense_the_column(dense, tmp_path):
+    path, df = dense
+    members = read_archive(path)
+    codec, record = json.loads(members["codec.json"]), json.loads(members["record.json"])
+    distinct = np.unique(df["sum"])
+    middles = (distinct[1:] + distinct[:-1]) / 2
+    middles = middles[(np.diff(distinct) > 1) & (middles % 1 == 0.5)]
+    (atoms,) = (c["atoms"] for c in codec["columns"] if "atoms" in c)
+    near = np.searchsorted(middles, atoms["lows"]).clip(0, len(middles) - 1)
+    atoms["lows"] = np.minimum(middles[near], atoms["highs"]).tolist()
+    record["training"][0]["validations"] = [[j, int(v)] for j, v in enumerate(df["sum"][:12])]
+    changed = {"codec.json": json.dumps(codec).encode(), "record.json": json.dumps(record).encode()}
+    write_archive(tmp_path / "m", {**members, **changed})
+    result = audit(tmp_path / "m", df)
+    assert found(result, "midpoint", member="codec.json", path="columns[*].atoms.lows[*]", column="sum")
+    assert found(result, "rare value", member="record.json", column="sum")
+
+
 def test_the_floor_decides_what_is_rare(path, table):
     once = audit(path, table, rare_floor=2)
     assert found(once, "rare value", column="town")
@@ -216,6 +267,24 @@ def test_values_half_way_between_two_rows_give_them_away():
     assert not rare.is_midpoint(12.0)
     assert rare.holds(4.5)
     assert not rare.holds(20.0)
+
+
+def test_the_chance_of_a_match_is_how_dense_rare_values_lie():
+    rare = RareValues("pay", pd.Series([10_000.0, 10_010.0, 10_020.0, 10_025.5, 90_000.0]), True, 5)
+    assert rare.chance(10_015) == pytest.approx(3 / 2003)  # three whole numbers within a tenth, 2003 it could be
+    assert rare.chance(10_015.3) == pytest.approx(4 / 20_030.6)  # and one more with one decimal
+    assert rare.chance(50_000) == 0
+    assert RareValues("zip", pd.Series(["10115", "Bonn"]), False, 5).chance(10_115) == pytest.approx(1 / 2023)
+
+
+def test_the_chance_of_a_middle_is_one_in_the_steps_of_its_gap():
+    rare = RareValues("age", pd.Series([20, 25, 26, 30] + [40] * 5 + [49] * 5), True, 5)
+    assert rare.midpoint_chance(21.5) == rare.midpoint_chance(22.5) == pytest.approx(1 / 5)
+    assert rare.midpoint_chance(25.5) == 0  # nothing to give away between neighbours of one step
+    assert rare.midpoint_chance(28.5) == 0  # the middle, 28, is no place for an end
+    assert rare.midpoint_chance(22.3) == 0  # neither is this: if it were a middle, it would be no chance
+    assert rare.midpoint_chance(44.5) == rare.midpoint_chance(99.5) == 0  # many rows on both sides, or nobody
+    assert [at_least(n, [0.5, 0.25]) for n in range(4)] == pytest.approx([1.0, 0.625, 0.125, 0.0])
 
 
 @pytest.mark.parametrize(("value", "is_so"), [(12.5, False), (987654.32, True), (100000, False), (1 / 3, True)])

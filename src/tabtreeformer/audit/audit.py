@@ -18,6 +18,7 @@ import torch
 from ..archive import MANIFEST, read_archive
 from ..errors import ArchiveError, ConfigError, SchemaError
 from ..fitted import Fitted
+from .chance import Meeting, suspicious
 from .columns import locator
 from .combinations import open_prompts, telling_prompts, thin_intervals, thin_leaves, thin_ranges
 from .findings import Finding, gathered
@@ -33,6 +34,8 @@ BEYOND_WEIGHTS = 100.0
 """No weight of a network grows so large; a number that does is a value."""
 
 _Known = Mapping[str, Mapping[str, Origin]]
+_Value = tuple[Leaf, str | int, Any]
+"""Where it stands, the column that it belongs to, and the value."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Audit:
     places: list[dict[str, Any]]
     """Every place of the file: member, general path, how many numbers or texts, kind of origin, and the origin."""
     findings: list[Finding] = field(default_factory=list)
+    coincidences: int = 0
+    """Numbers that match rare values, no more of them than chance makes."""
 
     @property
     def passed(self) -> bool:
@@ -59,6 +64,7 @@ class Audit:
             "passed": self.passed,
             "rare_floor": self.rare_floor,
             "rows": self.rows,
+            "coincidences": self.coincidences,
             "findings": [finding.to_json(show) for finding in self.findings],
             "places": self.places,
         }
@@ -81,10 +87,14 @@ def audit(
     if hidden:
         findings.append(Finding("hidden", os.path.basename(path), "bytes", count=hidden))
     findings += open_prompts(fitted)
+    coincidences = 0
     if train is not None:
         frame = _chosen(train, fitted)
         columns = {c.name: RareValues.of(frame[c.name], c, rare_floor) for c in fitted.schema.columns}
-        findings += gathered(_rare(leaves, known, fitted, columns))
+        values, others = _sorted_out(leaves, known, fitted)
+        findings += gathered(_rare(values, others, columns))
+        beyond_chance, coincidences = suspicious(_meetings(values, others, columns))
+        findings += beyond_chance
         findings += gathered(_rare_elsewhere(members, columns))
         findings += thin_intervals(fitted, frame, rare_floor)
         findings += thin_ranges(fitted, columns)
@@ -92,7 +102,7 @@ def audit(
             leaf_ids = fitted.leaf_model.leaves(fitted.tree_encoder.features(frame))
             findings += thin_leaves(leaf_ids, rare_floor)
             findings += telling_prompts(fitted, leaf_ids, rare_floor, np.random.default_rng(seed))
-    return Audit(os.fspath(path), rare_floor, None if train is None else len(train), places, findings)
+    return Audit(os.fspath(path), rare_floor, None if train is None else len(train), places, findings, coincidences)
 
 
 def _manifest(path: str | os.PathLike[str]) -> bytes:
@@ -127,23 +137,32 @@ def _origins(leaves: list[Leaf], known: _Known) -> tuple[list[dict[str, Any]], l
     return places, findings
 
 
-def _rare(
-    leaves: list[Leaf], known: _Known, fitted: Fitted, columns: Mapping[str | int, RareValues]
-) -> Iterator[Finding]:
-    """Compare values with the rare ones of their column, and all other numbers of many digits with those of any."""
+def _sorted_out(leaves: list[Leaf], known: _Known, fitted: Fitted) -> tuple[list[_Value], list[Leaf]]:
+    """Values with the columns that they belong to, and all else."""
     locate = locator(fitted, leaves)
     kinds: dict[tuple[str, str], str | None] = {}
+    values: list[_Value] = []
+    others = []
     for leaf in leaves:
         place = leaf.member, leaf.path
         if place not in kinds:
             pattern = pattern_of(leaf.path, known.get(leaf.member, {}))
             kinds[place] = None if pattern is None else known[leaf.member][pattern].kind
         if kinds[place] == "value":
-            for name, value in locate(leaf):
-                kind = _kind(leaf, columns[name], value)
-                if kind is not None:
-                    yield Finding(kind, leaf.member, leaf.path, name, values=(value,))
-        elif is_distinctive(leaf.value) or leaf.path.startswith("rules[*].pairs"):
+            values += [(leaf, name, value) for name, value in locate(leaf)]
+        else:
+            others.append(leaf)
+    return values, others
+
+
+def _rare(values: list[_Value], others: list[Leaf], columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
+    """What no chance brings about: rare values of a column among its own, ends told by few rows, rare pairs."""
+    for leaf, name, value in values:
+        kind = _kind(leaf, columns[name], value)
+        if kind is not None:
+            yield Finding(kind, leaf.member, leaf.path, name, values=(value,))
+    for leaf in others:
+        if leaf.path.startswith("rules[*].pairs"):
             for column in columns.values():
                 if column.holds(leaf.value):
                     yield Finding("rare value", leaf.member, leaf.path, column.name, values=(leaf.value,))
@@ -153,14 +172,29 @@ def _kind(leaf: Leaf, column: RareValues, value: Any) -> str | None:
     """What is wrong with a value of a column, if anything."""
     if column.holds(value):
         return "rare value"
-    if column.is_midpoint(value):
-        return "midpoint"
     end = leaf.path.rpartition(".")[2]
     if column.numeric and end in ("low", "high"):
         below, above = column.rows_beyond(value, value)
         if 0 < (below if end == "low" else above) < column.floor:
             return "range"
     return None
+
+
+def _meetings(values: list[_Value], others: list[Leaf], columns: Mapping[str | int, RareValues]) -> Iterator[Meeting]:
+    """Values against what is half way between rare ones of their column; other numbers of many digits against all."""
+    own: dict[tuple[str, str, str | int], set[Any]] = {}
+    for leaf, name, value in values:
+        if isinstance(value, int | float) and not isinstance(value, bool) and columns[name].numeric:
+            own.setdefault((leaf.member, leaf.path, name), set()).add(value)
+    for (member, path, name), numbers in own.items():
+        yield Meeting(member, path, columns[name], sorted(numbers), half_way=True)
+    elsewhere: dict[tuple[str, str], set[Any]] = {}
+    for leaf in others:
+        if is_distinctive(leaf.value):
+            elsewhere.setdefault((leaf.member, leaf.path), set()).add(leaf.value)
+    for (member, path), numbers in elsewhere.items():
+        for column in columns.values():
+            yield Meeting(member, path, column, sorted(numbers), half_way=False)
 
 
 def _rare_elsewhere(members: Mapping[str, bytes], columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:

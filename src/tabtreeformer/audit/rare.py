@@ -13,10 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..schema import Column
+from ..schema.numbers import count_decimals
 from ..support import likely_range
+from ..tokens.atoms import ODD
 
 DISTINCTIVE = 5
-"""A number of so many significant digits is no coincidence, wherever it stands."""
+"""Numbers of fewer significant digits meet by chance wherever they stand."""
+NEAR = 0.1
+"""Rare values so near to a number, as a share of it, tell how dense they lie there."""
 LONG_TEXT = 6
 """A text of so many letters is looked for inside others too."""
 MOST_TEXTS = 5000
@@ -64,16 +68,54 @@ class RareValues:
         return frozenset(rare.tolist()) | frozenset(single[np.isfinite(single)].tolist())
 
     @cached_property
-    def _midpoints(self) -> NDArray[np.float64]:
-        """Half way between neighbours of which one is rare, unless they are as near as values of the column get."""
+    def _telling(self) -> NDArray[np.bool_]:
+        """Gaps between neighbours of which one is rare, unless they are as near as values of the column get."""
         distinct, counts = self._numbers
         rare = counts < self.floor
         gaps = np.diff(distinct)
-        middle = distinct[1:] / 2 + distinct[:-1] / 2
         # Between 41 and 42 there is nothing to give away: only what lies farther apart than the column's own step.
-        wide = gaps > 1.5 * gaps.min(initial=np.inf)
-        kept: NDArray[np.float64] = middle[(rare[1:] | rare[:-1]) & wide]
-        return kept
+        telling: NDArray[np.bool_] = (rare[1:] | rare[:-1]) & (gaps > 1.5 * gaps.min(initial=np.inf))
+        return telling
+
+    @cached_property
+    def _midpoints(self) -> NDArray[np.float64]:
+        """The middles of those gaps."""
+        distinct = self._numbers[0]
+        middles: NDArray[np.float64] = (distinct[1:] / 2 + distinct[:-1] / 2)[self._telling]
+        return middles
+
+    @cached_property
+    def _rare_numbers(self) -> NDArray[np.float64]:
+        """Rare values that are numbers, or are written like some, ascending."""
+        if self.numeric:
+            distinct, counts = self._numbers
+            return distinct[counts < self.floor]
+        written = pd.to_numeric(pd.Series(sorted(self.texts), dtype=object), errors="coerce").to_numpy(np.float64)
+        return np.unique(written[np.isfinite(written)])
+
+    @cached_property
+    def _step(self) -> float:
+        """The step of the grid on which a codec lays this column's intervals; 0 where there is none."""
+        values = self.values.to_numpy(dtype=np.float64)
+        decimals = count_decimals(values, spare=min(self.floor - 1, len(values) // ODD))
+        return 0.0 if decimals is None else 10.0**-decimals
+
+    def chance(self, value: float) -> float:
+        """How often a number with as many decimals, anywhere near, is a rare value of this column."""
+        reach, step = NEAR * abs(value), 10.0 ** -(count_decimals(np.array([value], np.float64)) or 0)
+        ends = np.searchsorted(self._rare_numbers, [value - reach, value + reach])
+        near = self._rare_numbers[slice(*ends)] / step
+        return min(1.0, float(np.isclose(near, np.round(near), rtol=0, atol=1e-6).sum()) * step / (2 * reach))
+
+    def midpoint_chance(self, value: float) -> float:
+        """How often an end of an interval is half way, if it lies anywhere in its gap half a step beside the grid."""
+        distinct = self._numbers[0]
+        place = int(np.searchsorted(distinct, value))
+        if not self._step or not 0 < place < len(distinct) or not self._telling[place - 1]:
+            return 0.0
+        low, high = distinct[place - 1], distinct[place]
+        beside = np.array([value, low / 2 + high / 2]) / self._step % 1
+        return min(1.0, self._step / (high - low)) if np.allclose(beside, 0.5, rtol=0, atol=1e-6) else 0.0
 
     def holds(self, value: Any) -> bool:
         """Whether a value of this column in the file is a rare one."""

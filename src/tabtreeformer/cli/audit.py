@@ -68,6 +68,10 @@ def _show(result: Audit, show: bool) -> None:
     console.print(table)
     for finding in result.findings:
         console.print(Text(f"FOUND  {finding.kind}: {finding.sentence(show)}"))
+    if result.coincidences:
+        console.print(
+            Text(f"by chance: {result.coincidences:,} numbers match rare values, as unrelated numbers would as often")
+        )
     walked = f"{sum(place['count'] for place in result.places):,} numbers and texts"
     against = (
         "origins only; give --train to look for values of real rows"
