@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tabtreeformer.compare.page import best, table
+from tabtreeformer.compare.results import OK, Run
+
 MINE = """
 class Generator:
     def __init__(self, *, seed, budget_seconds=None): pass
@@ -66,3 +69,10 @@ def test_a_generator_that_is_not_there_is_said_before_anything_runs(shop, tmp_pa
     code, _, said = run("benchmark", shop, "--target", "big", "--generators", "arf", "-o", tmp_path / "p.html")
     assert code == 2
     assert "arf is not installed" in said
+
+
+def test_the_best_of_several_is_marked_and_controls_do_not_compete():
+    marks = {"mine": (0.2, 0.9), "yours": (0.1, 0.6), "bootstrap": (0.0, 0.5)}  # utility loss, two-sample AUC
+    runs = [Run("shop", g, 0, 60.0, OK, "", {"utility": u, "detection": d}) for g, (u, d) in marks.items()]
+    assert best(table(runs), ["bootstrap"]) == {"utility": "yours", "detection": "yours"}
+    assert best(table(runs[1:]), ["bootstrap"]) == {}  # nobody to be better than

@@ -52,12 +52,12 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def best(frame: pd.DataFrame, controls: Sequence[str]) -> dict[str, str]:
-    """The best generator of each measure; controls show what is possible and do not compete."""
+    """The best of each measure, where several compete; controls show what is possible and do not."""
     rivals = frame.drop(index=[name for name in controls if name in frame.index])
     found = {}
     for measure in MEASURES:
         values = rivals[measure.key].dropna()
-        if measure.better and len(values):
+        if measure.better and len(values) > 1:
             cost = {"higher": -values, "lower": values, "half": (values - 0.5).abs()}[measure.better]
             found[measure.key] = str(cost.idxmin())
     return found
