@@ -274,6 +274,7 @@ def test_the_chance_of_a_match_is_how_dense_rare_values_lie():
     assert rare.chance(10_015) == pytest.approx(3 / 2003)  # three whole numbers within a tenth, 2003 it could be
     assert rare.chance(10_015.3) == pytest.approx(4 / 20_030.6)  # and one more with one decimal
     assert rare.chance(50_000) == 0
+    assert RareValues("x", pd.Series([3.0, 9.0]), True, 5).chance(3.1 + 1 / 30) == 0  # more digits than a grid has
     assert RareValues("zip", pd.Series(["10115", "Bonn"]), False, 5).chance(10_115) == pytest.approx(1 / 2023)
 
 

@@ -193,8 +193,9 @@ def _meetings(values: list[_Value], others: list[Leaf], columns: Mapping[str | i
         if is_distinctive(leaf.value):
             elsewhere.setdefault((leaf.member, leaf.path), set()).add(leaf.value)
     for (member, path), numbers in elsewhere.items():
+        ascending = sorted(numbers)
         for column in columns.values():
-            yield Meeting(member, path, column, sorted(numbers), half_way=False)
+            yield Meeting(member, path, column, ascending, half_way=False)
 
 
 def _rare_elsewhere(members: Mapping[str, bytes], columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:

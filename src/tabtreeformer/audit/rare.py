@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..schema import Column
 from ..schema.numbers import count_decimals
 from ..support import likely_range
-from ..tokens.atoms import ODD
+from ..tokens.atoms import grid_decimals
 
 DISTINCTIVE = 5
 """Numbers of fewer significant digits meet by chance wherever they stand."""
@@ -61,8 +61,7 @@ class RareValues:
         """Rare values as numbers, in double and in single precision."""
         if not self.numeric:
             return frozenset()
-        distinct, counts = self._numbers
-        rare = distinct[counts < self.floor]
+        rare = self._rare_numbers
         with np.errstate(over="ignore"):
             single = rare.astype(np.float32).astype(np.float64)
         return frozenset(rare.tolist()) | frozenset(single[np.isfinite(single)].tolist())
@@ -96,13 +95,15 @@ class RareValues:
     @cached_property
     def _step(self) -> float:
         """The step of the grid on which a codec lays this column's intervals; 0 where there is none."""
-        values = self.values.to_numpy(dtype=np.float64)
-        decimals = count_decimals(values, spare=min(self.floor - 1, len(values) // ODD))
+        decimals = grid_decimals(self.values.to_numpy(dtype=np.float64), self.floor)
         return 0.0 if decimals is None else 10.0**-decimals
 
     def chance(self, value: float) -> float:
         """How often a number with as many decimals, anywhere near, is a rare value of this column."""
-        reach, step = NEAR * abs(value), 10.0 ** -(count_decimals(np.array([value], np.float64)) or 0)
+        decimals = count_decimals(np.array([value], dtype=np.float64))
+        if decimals is None:  # no number of so many digits is met by chance
+            return 0.0
+        reach, step = NEAR * abs(value), 10.0**-decimals
         ends = np.searchsorted(self._rare_numbers, [value - reach, value + reach])
         near = self._rare_numbers[slice(*ends)] / step
         return min(1.0, float(np.isclose(near, np.round(near), rtol=0, atol=1e-6).sum()) * step / (2 * reach))

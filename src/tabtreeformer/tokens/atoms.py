@@ -73,7 +73,7 @@ class AtomCodec:
         """Find them so that each id stands for enough rows."""
         values = series.to_numpy(dtype=np.float64)
         whole = pd.api.types.is_integer_dtype(series.dtype)
-        decimals = 0 if whole else count_decimals(values, spare=min(config.rare_floor - 1, len(values) // ODD))
+        decimals = 0 if whole else grid_decimals(values, config.rare_floor)
         rounded = values if decimals is None else np.round(values, decimals)
         distinct, counts = np.unique(rounded, return_counts=True)
         lows, highs = intervals(distinct, counts, floor=config.rare_floor, most=config.quantiles, decimals=decimals)
@@ -167,6 +167,11 @@ class AtomCodec:
             starts = tuple(data["bin_starts"])
             return cls._between(arrays["lows"], arrays["highs"], starts, data["decimals"], whole=data["whole"])
         return cls(**{**data, **arrays, "bin_starts": tuple(data["bin_starts"])})
+
+
+def grid_decimals(values: Floats, floor: int) -> int | None:
+    """Decimals of a protected column's grid, which fewer rows than the floor do not make finer."""
+    return count_decimals(values, spare=min(floor - 1, len(values) // ODD))
 
 
 def _grid_counts(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
