@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,14 +60,11 @@ class PromptBank:
         one after the other, in random order, as long as at least `floor` rows lie in all that are shown.
         """
         n_trees = leaf_ids.shape[1]
-        reached = [_rows_by_leaf(real[:, tree], int(leaf_ids[:, tree].max(initial=0))) for tree in range(n_trees)]
+        crowd = _Crowd.of(real, [int(leaf_ids[:, tree].max(initial=0)) for tree in range(n_trees)])
         bank = blank(len(leaf_ids), n_trees)
         for prompt, leaves, mask in zip(bank, leaf_ids, hidden, strict=True):
             shown = rng.permutation(np.flatnonzero(~mask))[: n_trees - n_trees // 2]
-            if all_real and not _fitting(leaves, shown, real, reached, 1)[1]:
-                chosen = shown
-            else:
-                chosen, _ = _fitting(leaves, shown, real, reached, floor)
+            chosen = crowd.hiding(leaves, shown, floor, all_real)
             prompt[chosen] = leaves[chosen]
         return cls(bank[rng.permutation(len(bank))])
 
@@ -98,22 +96,45 @@ class Deck:
         return np.random.default_rng(child(self.seed, number)).permutation(len(self.bank.leaf_ids))
 
 
-def _fitting(
-    leaves: NDArray[np.int64],
-    shown: NDArray[np.int64],
-    real: NDArray[np.int64],
-    reached: list[list[NDArray[np.int64]]],
-    floor: int,
-) -> tuple[NDArray[np.int64], bool]:
-    """Those of the shown trees in whose leaves at least `floor` real rows lie together, and whether that is all."""
-    chosen: list[int] = []
-    rows = None
-    for tree in shown:
-        rest = reached[tree][leaves[tree]] if rows is None else rows[real[rows, tree] == leaves[tree]]
-        if len(rest) >= floor:
-            rows = rest
-            chosen.append(int(tree))
-    return np.array(chosen, dtype=np.int64), len(chosen) == len(shown)
+@dataclass(frozen=True)
+class _Crowd:
+    """The real rows that prompts are held against."""
+
+    leaves: NDArray[np.integer[Any]]
+    """By tree (T, N) and as narrow as may be: they are looked up millions of times."""
+    reached: list[list[NDArray[np.int64]]]
+    """Rows of each leaf of each tree."""
+
+    @classmethod
+    def of(cls, real: NDArray[np.int64], last: list[int]) -> _Crowd:
+        """Leaves of rows (N, T), and the last leaf of each tree that will be asked for."""
+        narrow = np.ascontiguousarray(real.T, dtype=np.min_scalar_type(real.max(initial=0)))
+        return cls(narrow, [_rows_by_leaf(real[:, tree], end) for tree, end in enumerate(last)])
+
+    def hiding(
+        self, leaves: NDArray[np.int64], shown: NDArray[np.int64], floor: int, all_real: bool
+    ) -> NDArray[np.int64]:
+        """Those of the shown trees in whose leaves at least `floor` rows lie together, or all if no row lies in all."""
+        chosen: list[int] = []
+        rows = None
+        may_be_nobody = all_real
+        for place, tree in enumerate(shown):
+            rest = self.reached[tree][leaves[tree]] if rows is None else self._within(rows, leaves, tree)
+            if len(rest) >= floor:
+                rows = rest
+                chosen.append(int(tree))
+            elif may_be_nobody:  # the first that is too few: up to here all were chosen, and `rest` lies in all of them
+                for other in shown[place + 1 :]:
+                    rest = self._within(rest, leaves, other)
+                if not len(rest):
+                    return shown
+                may_be_nobody = False
+        return np.array(chosen, dtype=np.int64)
+
+    def _within(self, rows: NDArray[np.int64], leaves: NDArray[np.int64], tree: int) -> NDArray[np.int64]:
+        """Those of some rows that lie in a tree's leaf."""
+        kept: NDArray[np.int64] = rows[self.leaves[tree][rows] == leaves[tree]]
+        return kept
 
 
 def _rows_by_leaf(leaves: NDArray[np.int64], last: int) -> list[NDArray[np.int64]]:
