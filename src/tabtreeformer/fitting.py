@@ -18,7 +18,7 @@ from .chunked import InMemory, OnDisk, open_table
 from .config import Config, TrainConfig, TreeConfig
 from .errors import ConfigError
 from .fitted import Fitted
-from .gate import Evidence, judge_model, split_off
+from .gate import Evidence, judge_model, rows_read, split_off
 from .generation import PromptBank
 from .presets import AUTO, Privacy
 from .progress import Progress
@@ -134,9 +134,12 @@ def _fit(
     if isinstance(tokens, np.memmap) and folder.needed:  # of a table in parts, only a sample was known before
         folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
     left = budget - folder.seconds - request.gate_seconds
+    later = rows_read(len(tokens), 0 if holdout is None else len(holdout), request.privacy)
+    if _writes_prompts(layout, floor):
+        later += 2 * _bank_size(len(tokens) // 2, config.train)
     with threads_for(config.model.width):
         trained = train_networks(
-            layout, tokens, config.model, config.train, train_seed, request.device, progress, left, folder
+            layout, tokens, config.model, config.train, train_seed, request.device, progress, left, folder, later
         )
     fitted = Fitted(
         config=config,
@@ -231,15 +234,26 @@ def _mask_prompts(
     config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
     banks = []
     for own, others in trained.parts:
-        rows = (own if config.prompts == "trained" else others)[: min(MOST_PROMPTS, config.bank or MOST_PROMPTS)]
+        rows = own if config.prompts == "trained" else others
+        rows = rows[: _bank_size(len(rows), config)]
         hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
         banks.append(PromptBank.build(layout.leaf_ids(tokens[rows]), hidden, rng))
     return banks[0], banks[1]
 
 
+def _bank_size(n_rows: int, config: TrainConfig) -> int:
+    """How many of a half's rows prompt a network."""
+    return min(n_rows, MOST_PROMPTS, config.bank or MOST_PROMPTS)
+
+
+def _writes_prompts(layout: TokenLayout, floor: int) -> bool:
+    """Whether prompts are of rows that the model wrote."""
+    return floor > 1 and layout.n_trees > 0
+
+
 def _own_prompts(fitted: Fitted, tokens: NDArray[Any], floor: int, seed: np.random.SeedSequence) -> Fitted:
     """The model with prompts of rows that it wrote itself, instead of the masked leaves of real rows."""
-    if floor <= 1 or not fitted.layout.n_trees:
+    if not _writes_prompts(fitted.layout, floor):
         return fitted
     few = len(tokens) <= MOST_FITTING
     some = slice(None) if few else np.sort(np.random.default_rng(seed).choice(len(tokens), MOST_FITTING, replace=False))

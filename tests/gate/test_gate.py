@@ -17,7 +17,7 @@ from tabtreeformer.cli import main
 from tabtreeformer.errors import ConfigError
 from tabtreeformer.evaluation import findings, membership_attack, tells_members
 from tabtreeformer.evaluation.score import Score
-from tabtreeformer.gate import split_off, verdict_lines
+from tabtreeformer.gate import rows_read, split_off, verdict, verdict_lines
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,20 @@ def run(*words: object) -> int:
     with pytest.raises(SystemExit) as stop:
         main([str(word) for word in words])
     return int(stop.value.code or 0)
+
+
+@pytest.mark.parametrize("n_held", [0, 60])
+def test_a_budget_knows_how_many_rows_a_verdict_reads(n_held, people, monkeypatch):
+    counted = []
+    read, write = verdict.log_likelihoods, verdict.Sampler.draw
+    monkeypatch.setattr(verdict, "log_likelihoods", lambda n, tokens: (counted.append(len(tokens)), read(n, tokens))[1])
+    model = TabTreeFormer(target="y", **SMALL, train={"steps": 2})
+    drawn = []
+    monkeypatch.setattr(verdict.Sampler, "draw", lambda s, p, *a: (drawn.append(len(p)), write(s, p, *a))[1])
+    model.fit(people, holdout=people.sample(n_held, random_state=0) if n_held else None)
+    prompts = sum(len(bank.leaf_ids) for bank in model.fitted_.prompts)  # written before the verdict
+    assert sum(counted) + sum(drawn) - prompts == rows_read(len(people), n_held, "balanced")
+    assert rows_read(len(people), n_held, "off") == 0
 
 
 def test_a_model_that_learned_its_rows_by_heart_fails(leaking):

@@ -1,6 +1,7 @@
 import dataclasses
 import math
 import time
+import types
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tabtreeformer.errors import TabTreeFormerError
 from tabtreeformer.model import RowLoss
 from tabtreeformer.progress import Silent
 from tabtreeformer.tokens import Kind, Slot, TokenLayout
-from tabtreeformer.training import trainer
+from tabtreeformer.training import stopping, trainer
 from tabtreeformer.training.orders import draw_orders
 from tabtreeformer.training.split import split_rows
 from tabtreeformer.training.stopping import EarlyStopping
@@ -28,7 +29,7 @@ def rows(n=41):
     return LAYOUT.to_tokens(local[:, :2], local[:, 2:])
 
 
-def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, tokens=None, **config):
+def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, tokens=None, read_later=0, **config):
     config = {"steps": 10, "batch_size": 8, "validate_every": 4, **config}
     return train_networks(
         LAYOUT,
@@ -39,6 +40,7 @@ def train(seed=0, n=41, progress=None, model=MODEL, seconds=math.inf, tokens=Non
         torch.device("cpu"),
         progress or Silent(),
         seconds,
+        read_later=read_later,
     )
 
 
@@ -147,6 +149,29 @@ def test_training_ends_in_time_with_the_best_weights_so_far(side_by_side):
         assert 0 < history.steps < 10**6
         assert history.best_step is not None
         assert history.validations[-1][0] == history.steps
+
+
+@pytest.mark.parametrize(("read_later", "most"), [(0, 200), (120, 160)])  # a row takes a second, a third of it to read
+def test_slow_steps_and_what_comes_after_them_end_in_time(read_later, most, monkeypatch):
+    now = [0.0]
+    step, judge = trainer._Run._step, trainer._Run._row_losses
+
+    def slow_step(run, batch):
+        now[0] += len(batch)
+        return step(run, batch)
+
+    def slow_judge(run, prepared, others):
+        now[0] += len(others) / 3
+        return judge(run, prepared, others)
+
+    clock = types.SimpleNamespace(perf_counter=lambda: now[0], monotonic=lambda: now[0])
+    monkeypatch.setattr(trainer, "time", clock)
+    monkeypatch.setattr(stopping, "time", clock)
+    monkeypatch.setattr(trainer._Run, "_step", slow_step)
+    monkeypatch.setattr(trainer._Run, "_row_losses", slow_judge)
+    trained = train(steps=1000, patience=1000, seconds=200, read_later=read_later, side_by_side=False)
+    assert most - 2 * 8 < now[0] <= most  # no room was left for one more step of either network
+    assert all(history.validations[-1][0] == history.steps for history in trained.histories[1:])
 
 
 def test_the_average_of_the_weights_is_what_is_kept():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .aside import split_off
 from .release import accept_risk, check_release, failed, warn_if_failed
-from .verdict import Evidence, judge_model
+from .verdict import Evidence, judge_model, rows_read
 from .words import verdict_lines
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "check_release",
     "failed",
     "judge_model",
+    "rows_read",
     "split_off",
     "verdict_lines",
     "warn_if_failed",

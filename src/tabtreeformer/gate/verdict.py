@@ -111,6 +111,19 @@ def judge_model(
     return _record(parts, mode, confidence, evidence) | memorised | {"seconds": round(time.perf_counter() - started, 3)}
 
 
+def rows_read(n_rows: int, n_held: int, mode: Privacy) -> int:
+    """How many rows the networks will write and read for a verdict on a table of so many rows.
+
+    Either network writes as many rows as it learned from, and both read those and as many others; of rows that were
+    set aside, the same once more.
+    """
+    if mode == "off":
+        return 0
+    half = min(n_rows // 2, MOST_ROWS)
+    aside = min(n_rows, MOST_ROWS) * 3 + 2 * min(n_held, MOST_ROWS) if n_held else 0
+    return 2 * (half + 2 * 2 * half) + aside
+
+
 def family_confidence(n_parts: int) -> float:
     """Confidence of each test of so many comparisons that makes all of them together 95 % sure (Bonferroni)."""
     return shared_confidence(TESTS * n_parts)

@@ -39,12 +39,20 @@ class Allowance:
 
     seconds: float = math.inf
     asked: threading.Event = field(default_factory=threading.Event)
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
 
     @property
     def used(self) -> float:
         """Share of the time that is over, 0 where there is no limit."""
-        return self.elapsed / max(self.seconds, 1e-9)
+        return self.used_before(0.0)
+
+    def used_before(self, ending: float) -> float:
+        """The same, of the time without the last so many seconds, which are needed for something else."""
+        return self.elapsed / max(self.seconds - ending, 1e-9)
+
+    def less(self, seconds: float) -> Allowance:
+        """The same time, ending so many seconds earlier."""
+        return Allowance(self.seconds - seconds, self.asked, self.started)
 
     def part(self, share: float) -> Allowance:
         """A share of the time that is left, starting now."""

@@ -36,6 +36,9 @@ from .state import checkpoint_bytes, restore, state_of
 from .stopping import Allowance, EarlyStopping
 from .team import Team, alone
 
+FORWARD_SHARE = 1 / 3
+"""What reading a row takes of learning from it: backwards is about twice as much work as forwards."""
+
 
 @dataclass
 class History:
@@ -92,10 +95,12 @@ def train_networks(
     progress: Progress,
     seconds: float = math.inf,
     folder: RunFolder | None = None,
+    read_later: int = 0,
 ) -> Trained:
     """Train both networks on unmasked token rows (N, L), within so many seconds; a run folder lets it go on later.
 
-    Tokens that lie on disk (a memmap) stay there; rows are read when a batch has them.
+    Tokens that lie on disk (a memmap) stay there; rows are read when a batch has them. Of the seconds, those that it
+    takes to read or write `read_later` rows are left over.
     """
     allowance, folder = Allowance(seconds), folder or RunFolder()
     with ending_on_interrupt(allowance.asked, progress):
@@ -113,6 +118,7 @@ def train_networks(
             run = _Run(model, config, device, shared_seed, History("shared start"), team)
             run.train(rows, None, shared, None, progress, allowance.part(config.shared_share), folder.stage("shared"))
             histories.append(run.history)
+            allowance = allowance.less(FORWARD_SHARE * read_later * run.history.seconds / max(run.history.rows, 1))
             progress.note(_estimate(run.history, config.steps - shared, side_by_side, allowance))
 
         parts = split_rows(len(rows), config.validation_share, np.random.default_rng(split_seed))
@@ -189,6 +195,8 @@ class _Run:
         """Own rows that the memorisation meter reads."""
         self.losses: list[float] = []
         """Training losses since the last validation."""
+        self.judging: float | None = None
+        """Seconds that the last validation took."""
 
     def train(
         self,
@@ -222,12 +230,14 @@ class _Run:
             keeping = not asked
             for step in range(max(before, 1), steps + 1):
                 if step > before:  # else taken before the run was cut short, and only to be judged
+                    step_started = time.perf_counter()
                     picked = self.batches.take(self.batch_size)
                     batch = take_rows(rows, picked if own is None else own[picked], self.device)
                     self._set_rate(1 - max((step - 1) / steps, min(used, 1.0)))
                     loss = self._fitting_step(batch, progress)
+                    ending = self._ending(time.perf_counter() - step_started, len(batch), validation)
                     loss, asked, used, due = self.team.agreed(
-                        loss, allowance.asked.is_set(), allowance.used, checkpoints.due
+                        loss, allowance.asked.is_set(), allowance.used_before(ending), checkpoints.due
                     )
                     self.losses.append(loss)
                     self._follow(step)
@@ -258,12 +268,22 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * share
 
+    def _ending(self, step_seconds: float, n_rows: int, validation: Tensor | None) -> float:
+        """Seconds to keep back for one more step like this one and the validation after it."""
+        if validation is None:
+            return step_seconds
+        if self.judging is not None:
+            return step_seconds + self.judging
+        return step_seconds * (1 + FORWARD_SHARE * (len(validation) + len(self.own)) / n_rows)
+
     def _judge(self, step: int, prepared: tuple[Tensor, Tensor | None], validation: Tensor) -> dict[str, str]:
         """Validate after a step, keep the weights if they are the best so far, and return what to show."""
+        started = time.perf_counter()
         train_loss, self.losses = float(np.mean(self.losses)), []
         others = self._validate(prepared, validation)
         own = self._row_losses(meter.as_masked(self.own, prepared), self.own)
         valid_loss, reading = float(others.mean()), meter.read(step, own, others, self.n_tokens)
+        self.judging = time.perf_counter() - started
         self.history.validations.append((step, train_loss, valid_loss))
         self.history.readings.append(reading)
         if reading.beyond(self.config.gap_limit):
