@@ -182,8 +182,13 @@ def ordered(names: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def curve(frame: pd.DataFrame, base: str, kind: str, metric: str) -> pd.Series:
-    """A metric over the values of one setting, averaged over tables and seeds: runs named `base | kind | value`."""
+    """A metric over the values of one setting, averaged over tables and seeds: runs named `base | kind | value`.
+
+    Only tables and seeds that all values have, since a line through different tables shows nothing of the setting.
+    """
     part = frame[(frame["metric"] == metric) & frame["generator"].str.startswith(f"{base} | {kind} | ")]
+    n_values = part.groupby(["table", "seed"])["generator"].transform("nunique")
+    part = part[n_values == part["generator"].nunique()]
     if part.empty:
         return pd.Series(dtype=np.float64)
     values = part["generator"].str.rsplit(" | ", n=1).str[1]

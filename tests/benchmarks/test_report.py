@@ -95,6 +95,17 @@ def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, 
     ]  # fmt: skip
 
 
+def test_a_curve_goes_through_the_runs_that_all_its_points_have(tmp_path):
+    store = Results(tmp_path / "ablations.csv")
+    for table, heat, shape in (("iris", 2.0, 0.7), ("iris", 0.5, 0.9), ("boston", 0.5, 0.1)):
+        store.add(Run(table, f"auto | temperature | {heat}", 0, 60.0, "ok", "", {"shape": shape}))
+    assert numbers.curve(store.read(), "auto", "temperature", "shape").to_dict() == {0.5: 0.9, 2.0: 0.7}
+    store.add(Run("boston", "auto | temperature | 2.0", 0, 60.0, "ok", "", {"shape": 0.3}))
+    line = numbers.curve(store.read(), "auto", "temperature", "shape")
+    assert line.to_dict() == pytest.approx({0.5: 0.5, 2.0: 0.5})
+    assert numbers.curve(store.read(), "small S", "temperature", "shape").empty
+
+
 def test_runs_of_auto_made_elsewhere_fill_only_gaps(results, tmp_path):
     path = tmp_path / "auto.csv"
     row = {"label": "", "preset": "auto", "utility": 0.5, "shape": 0.1, "utility_LN": 0.5}
