@@ -106,10 +106,11 @@ def build_tables(
         made["settings"] = ("Settings varied.", varied[~parts])
     if not equal.empty:
         fair = equal[equal["status"] == "ok"]
-        made["equal_time"] = ("Every generator given the same time.", by_time(fair, numbers.summary))
+        given = by_time(fair, numbers.summary).drop(columns="tables", errors="ignore")  # here always one
+        made["equal_time"] = ("Every generator given the same time.", given)
         made["leaders"] = (
-            "Who is best in each time, of those that finished the most tables: of all, and of those whose rows pass "
-            "the distance test on every table (copies are the most faithful rows there are).",
+            "Who is best in each time: of all, and of those whose rows pass the distance test (copies are the most "
+            "faithful rows there are).",
             by_time(fair, numbers.leaders),
         )
     unfinished = numbers.unfinished(pd.concat([runs, ablations, equal], ignore_index=True)).set_index("generator")
@@ -142,9 +143,9 @@ def _here_and_there(*parts: pd.DataFrame) -> dict[str, float]:
 
 
 def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
-    """The same table for each time that was given, one below the other."""
-    parts = {f"{budget / 60:g} min": table(part) for budget, part in ok.groupby("budget_seconds")}
-    return pd.concat(parts, names=["given", "generator"]) if parts else pd.DataFrame()
+    """The same figures for each table and each time that was given, one below the other."""
+    parts = {(n, f"{budget / 60:g} min"): table(part) for (n, budget), part in ok.groupby(["table", "budget_seconds"])}
+    return pd.concat(parts, names=["table", "given"]) if parts else pd.DataFrame()
 
 
 def draw(

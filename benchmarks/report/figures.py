@@ -11,6 +11,7 @@ import pandas as pd
 
 from tabtreeformer.errors import import_extra
 
+from ..tables import LARGE, SMALL
 from . import numbers, printed
 
 INK, GRID = "#2b3440", "#dfe3e8"
@@ -229,24 +230,28 @@ def tree_models(book: Book, frame: pd.DataFrame) -> bool:
 
 
 def equal_time(book: Book, frame: pd.DataFrame) -> bool:
-    """Quality reached in the same time, generator by generator."""
+    """Quality reached in the same time, generator by generator; a row of panels for each table."""
     if frame.empty:
         return False
     names = numbers.ordered(frame["generator"].unique().tolist(), ["auto"])
     paint = colours(names)
-    figure, panels = book.plots.subplots(1, 3, figsize=(12, 3.6))
-    for panel, metric in zip(panels, ("utility", "shape", "trend"), strict=True):
-        for name in names:
-            part = frame[(frame["metric"] == metric) & (frame["generator"] == name)]
-            line = part.groupby("budget_seconds")["value"].mean()
-            if len(line):
+    tables = numbers.ordered(frame["table"].unique().tolist(), (*SMALL, *LARGE))
+    given = sorted(frame["budget_seconds"].unique() / 60)
+    figure, grid = book.plots.subplots(
+        len(tables), 3, figsize=(12, 0.6 + 3 * len(tables)), sharex=True, squeeze=False, layout="constrained"
+    )
+    for panels, table in zip(grid, tables, strict=True):
+        for panel, metric in zip(panels, ("utility", "shape", "trend"), strict=True):
+            part = frame[(frame["metric"] == metric) & (frame["table"] == table)]
+            for name in names:
+                line = part[part["generator"] == name].groupby("budget_seconds")["value"].mean()
                 panel.plot(line.index / 60, line, "o-", color=paint[name], label=name, markersize=4)
-        panel.set(title=MEASURES[metric], xlabel="minutes given", xscale="log")
-        given = sorted(frame["budget_seconds"].unique() / 60)
-        panel.set_xticks(given, [f"{minutes:g}" for minutes in given])
-        panel.minorticks_off()
-    panels[-1].legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
-    figure.tight_layout()
+            panel.set(title=f"{table}: {MEASURES[metric]}", xscale="log")
+            panel.set_xticks(given, [f"{minutes:g}" for minutes in given])
+            panel.minorticks_off()
+    for panel in grid[-1]:
+        panel.set_xlabel("minutes given")
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside right upper")
     return book.save("equal_time", figure)
 
 

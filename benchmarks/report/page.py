@@ -38,12 +38,13 @@ come from GPUs, tuned evaluators and other splits.
 BESIDE = """What differs, beyond splits, evaluators and the few seeds here: **ForestDiffusion** and **TabSyn** come
 out about as printed, TabSyn nearer to the training rows. **TabMT** comes out as printed over all tables, behind on
 iris (the paper's widths were searched, and 120 rows stop ours early); it is what `auto` would be if it were masked
-instead of autoregressive and had no trees. **REaLTabFormer** has less Trend on its one table. **CTAB-GAN+** and
-**TTVAE** are better here on nearly every table; TTVAE draws between neighbouring real rows, which fails the distance
-test here and does not in the paper, for reasons that we do not know. **Tabula** copies training rows on every table
-here, on some in the paper. **GReaT** is not pretrained here and is no measure of the published one. On breast-w the
-paper prints a low Shape and Trend for everybody, its own models too; here its whole numbers from 1 to 10 come back as
-whole numbers. ARF, CTGAN, TVAE and TabularARGN are not in the paper's tables; they are packages with their defaults.
+instead of autoregressive and had no trees. **REaLTabFormer** comes out about as printed on its two tables, with less
+Trend on iris; on breast-w it fails the distance test here and there. **CTAB-GAN+** and **TTVAE** are better here on
+nearly every table; TTVAE draws between neighbouring real rows, which fails the distance test here and does not in the
+paper, for reasons that we do not know. **Tabula** copies training rows on every table here, on some in the paper.
+**GReaT** is not pretrained here and is no measure of the published one. On breast-w the paper prints a low Shape and
+Trend for everybody, its own models too; here its whole numbers from 1 to 10 come back as whole numbers. ARF, CTGAN,
+TVAE and TabularARGN are not in the paper's tables; they are packages with their defaults.
 """
 
 

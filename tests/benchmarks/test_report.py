@@ -1,5 +1,6 @@
 """Tables from stored results, and the paper's own summaries from its raw tables by the same functions."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ def results(tmp_path):
                     values |= {f"score_{e}": 0.9 * (1 - loss) for e in numbers.EVALUATORS}
                     values |= {f"utility_{e}": loss for e in numbers.EVALUATORS}
                     values |= {"utility": loss, "shape": 0.9 - loss + seed / 100, "trend": 0.95 - loss, "dcr": loss}
+                    values |= {"detection": 0.5 + loss}
                     values |= {"fit_cpu_seconds": 10 * rng.random(), "sample_cpu_seconds": 0.1, "peak_mib": 300.0}
                 store.add(Run(table, name, seed, 600.0, status, "" if status == "ok" else "no, | thanks", values))
     return store
@@ -64,14 +66,18 @@ def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path
         values |= {"utility": loss, "shape": shape, "trend": trend, "detection": told, "dcr": p}
         store.add(Run("iris", name, 0, 60.0, "ok", "", values))
     store.add(Run("iris", "tabula", 0, 60.0, "timeout", "not done after 150 s", {}))
+    alone = {f"{k}_{e}": 0.5 for e in numbers.EVALUATORS for k in ("utility", "score", "real")}
+    alone |= {"shape": 0.99, "trend": 0.99, "detection": 0.5, "dcr": 1.0}
+    store.add(Run("boston", "arf", 0, 60.0, "ok", "", alone))
     tables = build_tables(store.read(), EMPTY, store.read())
     leaders = tables["leaders"][1]
-    assert leaders.loc[("1 min", "of all")].tolist() == [
+    assert leaders.loc[("iris", "1 min", "of all")].tolist() == [
         "ttvae (0.010)", "tabmt (0.980)", "ttvae (0.970)", "tabmt (0.470)"
     ]  # fmt: skip
-    assert leaders.loc[("1 min", "without violation")].tolist() == [
+    assert leaders.loc[("iris", "1 min", "without violation")].tolist() == [
         "auto (0.020)", "tabmt (0.980)", "auto (0.950)", "tabmt (0.470)"
     ]  # fmt: skip
+    assert leaders.loc[("boston", "1 min", "of all"), "Shape"] == "arf (0.990)"  # tables are not mixed
     late = tables["unfinished"][1]
     assert late.loc["tabula", "budget_seconds"].tolist() == [60.0, 60.0]  # once as a run, once as a run in equal time
 
@@ -159,9 +165,13 @@ def test_the_papers_summaries_of_fidelity_and_privacy_follow_from_its_tables():
 def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path):
     out, page = tmp_path / "out", tmp_path / "docs" / "benchmark.md"
     page.parent.mkdir()
+    shutil.copy(results.path, results.path.with_name("equal_time.csv"))
     write(results.path.parent, out, samples=tmp_path / "none", data=tmp_path / "none", page=page)
     assert {p.suffix for p in (out / "tables").iterdir()} == {".md", ".csv", ".tex"}
-    assert (out / "figures" / "pareto.png").stat().st_size > 1000
+    for figure in ("pareto", "equal_time"):
+        assert (out / "figures" / f"{figure}.png").stat().st_size > 1000
+    svg = (page.parent / "benchmark" / "equal_time.svg").read_text()
+    assert [svg.count(f"<!-- {table}: Shape -->") for table in ("iris", "diabetes", "boston")] == [1, 1, 0]
     text = page.read_text()
     assert "8 runs: 6 ended well, 1 failed, 1 took too long" in text
     assert "| tabsyn | 0 |" in text
