@@ -107,10 +107,7 @@ def build_tables(
     if not equal.empty:
         fair = equal[equal["status"] == "ok"]
         given = by_time(fair, numbers.summary).drop(columns="tables", errors="ignore")  # here always one
-        made["equal_time"] = (
-            "Every generator given the same time.",
-            given.rename_axis(["table", "given", "generator"]),
-        )
+        made["equal_time"] = ("Every generator given the same time.", given)
         made["leaders"] = (
             "Who is best in each time: of all, and of those whose rows pass the distance test (copies are the most "
             "faithful rows there are).",

@@ -94,7 +94,8 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
         columns[title] = means(frame, metric).mean()
     columns["tables"] = means(frame, "shape").notna().sum()
     columns["runs"] = frame[(frame["metric"] == "shape")].groupby("generator")["value"].count()
-    return pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
+    frame = pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
+    return frame.rename_axis("generator")
 
 
 def whole(frame: pd.DataFrame, tables: Sequence[str], seeds: int) -> pd.DataFrame:
