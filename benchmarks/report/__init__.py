@@ -109,8 +109,8 @@ def build_tables(
         given = by_time(fair, numbers.summary).drop(columns="tables", errors="ignore")  # here always one
         made["equal_time"] = ("Every generator given the same time.", given)
         made["leaders"] = (
-            "Who is best in each time: of all, and of those whose rows pass the distance test (copies are the most "
-            "faithful rows there are).",
+            "Who is best in each time: of all that were given it and ended, and of those whose rows pass the distance "
+            "test (copies are the most faithful rows there are).",
             by_time(fair, numbers.leaders),
         )
     unfinished = numbers.unfinished(pd.concat([runs, ablations, equal], ignore_index=True)).set_index("generator")

@@ -114,9 +114,9 @@ def variants(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaders(frame: pd.DataFrame) -> pd.DataFrame:
-    """Who is best by each measure, on one table."""
+    """Who is best by each measure, on one table, and of how many."""
     scores, rows = summary(frame), {}
-    for title, part in (("of all", scores), ("without violation", scores[scores["DCR < 0.05"] == 0])):
+    for title, part in (("all", scores), ("without violation", scores[scores["DCR < 0.05"] == 0])):
         if part.empty:
             continue
         best = {
@@ -125,7 +125,8 @@ def leaders(frame: pd.DataFrame) -> pd.DataFrame:
             "Trend": part["Trend"].idxmax(),
             "two-sample AUC": (part["two-sample AUC"] - 0.5).abs().idxmin(),
         }
-        rows[title] = {measure: f"{name} ({part.loc[name, measure]:.3f})" for measure, name in best.items()}
+        named = {measure: f"{name} ({part.loc[name, measure]:.3f})" for measure, name in best.items()}
+        rows[f"{title} ({len(part)})"] = named
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("among")
 
 

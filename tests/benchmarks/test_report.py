@@ -71,13 +71,13 @@ def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path
     store.add(Run("boston", "arf", 0, 60.0, "ok", "", alone))
     tables = build_tables(store.read(), EMPTY, store.read())
     leaders = tables["leaders"][1]
-    assert leaders.loc[("iris", "1 min", "of all")].tolist() == [
+    assert leaders.loc[("iris", "1 min", "all (3)")].tolist() == [
         "ttvae (0.010)", "tabmt (0.980)", "ttvae (0.970)", "tabmt (0.470)"
     ]  # fmt: skip
-    assert leaders.loc[("iris", "1 min", "without violation")].tolist() == [
+    assert leaders.loc[("iris", "1 min", "without violation (2)")].tolist() == [
         "auto (0.020)", "tabmt (0.980)", "auto (0.950)", "tabmt (0.470)"
     ]  # fmt: skip
-    assert leaders.loc[("boston", "1 min", "of all"), "Shape"] == "arf (0.990)"  # tables are not mixed
+    assert leaders.loc[("boston", "1 min", "all (1)"), "Shape"] == "arf (0.990)"  # tables are not mixed
     late = tables["unfinished"][1]
     assert late.loc["tabula", "budget_seconds"].tolist() == [60.0, 60.0]  # once as a run, once as a run in equal time
 
