@@ -202,6 +202,15 @@ def test_time_of_an_earlier_life_counts():
     assert allowance.used == pytest.approx(1 / 3, abs=0.02)
 
 
+def test_what_is_kept_back_ends_a_run_and_never_makes_time():
+    allowance = Allowance(100.0).after(50.0)  # 50 of 150 s
+    assert allowance.used_before(50.0) == pytest.approx(1 / 2, abs=0.02)
+    assert allowance.less(50.0).used == pytest.approx(1 / 2, abs=0.02)
+    assert allowance.less(1000.0).used > 1
+    assert allowance.less(1000.0).seconds == 0
+    assert Allowance().less(1000.0).used == 0
+
+
 def test_a_fingerprint_follows_values_order_names_and_dtypes(mixed):
     assert fingerprint(mixed) == fingerprint(mixed.copy())
     changed = mixed.copy()

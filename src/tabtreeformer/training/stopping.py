@@ -52,7 +52,7 @@ class Allowance:
 
     def less(self, seconds: float) -> Allowance:
         """The same time, ending so many seconds earlier."""
-        return Allowance(self.seconds - seconds, self.asked, self.started)
+        return Allowance(max(self.seconds - seconds, 0.0), self.asked, self.started)
 
     def part(self, share: float) -> Allowance:
         """A share of the time that is left, starting now."""

@@ -37,7 +37,7 @@ from .stopping import Allowance, EarlyStopping
 from .team import Team, alone
 
 FORWARD_SHARE = 0.2
-"""What reading a row takes of learning from it (0.18 to 0.19 with S): nothing is kept, and there is no way back."""
+"""What reading a row takes of learning from it, where no gradients are needed (0.18 to 0.19 with S)."""
 
 
 @dataclass
