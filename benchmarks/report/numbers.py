@@ -171,6 +171,7 @@ def missing(frame: pd.DataFrame, tables: Sequence[str], generators: Sequence[str
 def common(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """The tables on which all of the generators were timed, and those generators: who has fewer than half is out."""
     done = means(frame, "fit_cpu_seconds").reindex(columns=[n for n in names if n in set(frame["generator"])]).notna()
+    done = done[done.any(axis=1)]
     kept = done.columns[done.sum() >= max(1, len(done) / 2)]
     tables = done.index[done[kept].all(axis=1)]
     return frame[frame["table"].isin(tables) & frame["generator"].isin(kept)], list(kept)

@@ -101,6 +101,16 @@ def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, 
     ]  # fmt: skip
 
 
+def test_tables_that_only_controls_ran_on_put_nobody_out(tmp_path):
+    store = Results(tmp_path / "runs.csv")
+    timed = [("iris", "auto"), ("boston", "auto"), ("iris", "tabula")]
+    for table, name in [*timed, *((t, "identity") for t in ("iris", "adult", "wdbc", "diabetes"))]:
+        store.add(Run(table, name, 0, 60.0, "ok", "", {"fit_cpu_seconds": 1.0}))
+    frame, names = numbers.common(store.read(), ["auto", "tabula", "never run"])
+    assert names == ["auto", "tabula"]  # tabula has half of the two tables that count
+    assert set(frame["table"]) == {"iris"}
+
+
 def test_a_curve_goes_through_the_runs_that_all_its_points_have(tmp_path):
     store = Results(tmp_path / "ablations.csv")
     for table, heat, shape in (("iris", 2.0, 0.7), ("iris", 0.5, 0.9), ("boston", 0.5, 0.1)):
