@@ -204,7 +204,6 @@ def test_time_of_an_earlier_life_counts():
 
 def test_what_is_kept_back_ends_a_run_and_never_makes_time():
     allowance = Allowance(100.0).after(50.0)  # 50 of 150 s
-    assert allowance.used_before(50.0) == pytest.approx(1 / 2, abs=0.02)
     assert allowance.less(50.0).used == pytest.approx(1 / 2, abs=0.02)
     assert allowance.less(1000.0).used > 1
     assert allowance.less(1000.0).seconds == 0

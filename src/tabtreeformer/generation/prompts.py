@@ -109,7 +109,7 @@ class _Crowd:
     def of(cls, real: NDArray[np.int64], last: list[int]) -> _Crowd:
         """Leaves of rows (N, T), and the last leaf of each tree that will be asked for."""
         narrow = np.ascontiguousarray(real.T, dtype=np.min_scalar_type(real.max(initial=0)))
-        return cls(narrow, [_rows_by_leaf(real[:, tree], end) for tree, end in enumerate(last)])
+        return cls(narrow, [_rows_by_leaf(own, end) for own, end in zip(narrow, last, strict=True)])
 
     def hiding(
         self, leaves: NDArray[np.int64], shown: NDArray[np.int64], floor: int, all_real: bool
@@ -137,7 +137,7 @@ class _Crowd:
         return kept
 
 
-def _rows_by_leaf(leaves: NDArray[np.int64], last: int) -> list[NDArray[np.int64]]:
+def _rows_by_leaf(leaves: NDArray[np.integer[Any]], last: int) -> list[NDArray[np.int64]]:
     """Rows of each leaf of a tree, up to the last one asked for."""
     order = np.argsort(leaves, kind="stable")
     return np.split(order, np.cumsum(np.bincount(leaves, minlength=last + 1))[:-1])

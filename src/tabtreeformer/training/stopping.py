@@ -44,14 +44,10 @@ class Allowance:
     @property
     def used(self) -> float:
         """Share of the time that is over, 0 where there is no limit."""
-        return self.used_before(0.0)
-
-    def used_before(self, ending: float) -> float:
-        """The same, of the time without the last so many seconds, which are needed for something else."""
-        return self.elapsed / max(self.seconds - ending, 1e-9)
+        return self.elapsed / max(self.seconds, 1e-9)
 
     def less(self, seconds: float) -> Allowance:
-        """The same time, ending so many seconds earlier."""
+        """The same time, ending so many seconds earlier, which are needed for something else."""
         return Allowance(max(self.seconds - seconds, 0.0), self.asked, self.started)
 
     def part(self, share: float) -> Allowance:

@@ -237,7 +237,7 @@ class _Run:
                     loss = self._fitting_step(batch, progress)
                     ending = self._ending(time.perf_counter() - step_started, len(batch), validation)
                     loss, asked, used, due = self.team.agreed(
-                        loss, allowance.asked.is_set(), allowance.used_before(ending), checkpoints.due
+                        loss, allowance.asked.is_set(), allowance.less(ending).used, checkpoints.due
                     )
                     self.losses.append(loss)
                     self._follow(step)
