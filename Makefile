@@ -1,5 +1,6 @@
 # make demo   fit a small table, sample from it, show real and new rows side by side
 # make test   lint, types, layers and all tests
+#             (installs nothing outside of .venv; without chromium the browser tests are skipped)
 # make test-long   what takes minutes: hundreds of random tables, thousands of damaged and hostile model files
 # Both set up .venv first; nothing else is needed but Python 3.10 or newer.
 
@@ -7,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
-# Steps of small models lose badly to thread contention: one thread a process, two processes.
+# Steps of small models lose badly to thread contention: one thread per process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-long test-pandas2 sdmetrics anonymeter lint format clean
@@ -16,7 +17,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
-	scripts/install-browser
+	@scripts/install-browser --check
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory test-pandas2
 
@@ -28,8 +29,8 @@ test-long: $(VENV)/.dev
 # The oldest pandas that is supported, put in front of the installed one (the constraints pin a newer one).
 test-pandas2: $(VENV)/.pandas2
 	$(ONE_THREAD) PYTHONPATH=$(VENV)/pandas2 $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider tests/test_pandas.py \
-		tests/test_schema.py tests/schema tests/constraints tests/test_any_table.py tests/tables tests/chunked tests/tokens \
-		tests/test_synthesizer.py tests/test_auto.py tests/cli tests/report tests/test_card.py tests/audit \
+		tests/data tests/test_any_table.py tests/fitting/out_of_core tests/tokens \
+		tests/test_synthesizer.py tests/learning/test_auto.py tests/cli tests/evaluation/report tests/privacy/test_card.py tests/privacy/audit \
 		tests/evaluation/test_encoding.py tests/evaluation/test_evaluate.py
 
 lint: $(VENV)/.dev
@@ -58,7 +59,7 @@ $(VENV)/.pandas2: $(VENV)/.dev Makefile
 	$(BIN)/python -m pip --disable-pip-version-check -q install --no-deps --target $(VENV)/pandas2 pandas==2.2.3 pytz==2026.6
 	touch $@
 
-# SDMetrics, which our Shape and Trend are held against, caps pandas below 3: it lives in an environment of its own.
+# SDMetrics, which our Shape and Trend are compared with, caps pandas below 3: it lives in an environment of its own.
 sdmetrics: $(VENV)/.sdmetrics
 
 $(VENV)/.sdmetrics: Makefile | $(BIN)/python
@@ -67,7 +68,7 @@ $(VENV)/.sdmetrics: Makefile | $(BIN)/python
 	$(VENV)/sdmetrics/bin/python -m pip --disable-pip-version-check -q install sdmetrics==0.32.0
 	touch $@
 
-# Anonymeter, which our attacks are held against, caps numpy below 1.27: it lives in an environment of its own too.
+# Anonymeter, which our attacks are compared with, caps numpy below 1.27: it lives in an environment of its own too.
 anonymeter: $(VENV)/.anonymeter
 
 $(VENV)/.anonymeter: Makefile | $(BIN)/python

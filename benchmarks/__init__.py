@@ -1,7 +1,7 @@
-"""The paper's experiment in one command; `python -m benchmarks --help` says how."""
+"""Measurements of this package and of others; `python -m benchmarks --help` says how."""
 
 import os
 
-# Before numpy is imported: the judge uses one thread as well, so that its work does not depend on the machine's load.
+# Before numpy is imported: the evaluation uses one thread too, so that its work does not depend on the machine's load.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")

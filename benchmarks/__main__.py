@@ -1,74 +1,79 @@
-"""Nine tables, every rival, the paper's tables and figures.
+"""One harness: tables × generators × seeds, in one file of results, from which the pages are written.
 
     python -m benchmarks list
     python -m benchmarks envs create arf
     python -m benchmarks run --tables iris,diabetes --generators auto,arf,tvae --seeds 3 --budget 10m
-    python -m benchmarks ablate --seeds 3
-    python -m benchmarks equal-time --budgets 1m,5m,20m
+    python -m benchmarks run --generators auto --tables all --again
+    python -m benchmarks run ablations --only "auto | part" --tables diabetes
+    python -m benchmarks run equal-time --budget 1m,5m,20m
+    python -m benchmarks run --jobs 64 --engine ray
     python -m benchmarks report
 
-A run that was stopped goes on where it stood. Each generator is a process of its own on one thread, in its own virtual
-environment where it needs one; a budget counts seconds of the processor for fit and sample together.
+An interrupted run continues where it stopped. Each generator runs in a process of its own on one thread, in its own
+virtual environment where it needs one; a budget is in processor seconds, for fit and sample together.
+
+Other measurements have modules of their own, which say how they are run: `python -m benchmarks.privacy --help`, and
+likewise `auto`, `asking`, `dp`, `alarms`, `evaluation`, `large`, `scale` and `speed`. `report` writes their tables too.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from tabtreeformer.compare import Limits, Results, compare, located
-from tabtreeformer.errors import TabTreeFormerError
-from tabtreeformer.progress import parse_duration
+from tabtreeformer._runtime.progress import parse_duration
+from tabtreeformer.errors import ConfigError, TabTreeFormerError
+from tabtreeformer.evaluation.compare import COMPARISON, GeneratorSpec, Limits, Results, Run, compare, located
+from tabtreeformer.sampling.streaming.workers import ENGINES
 
 from . import envs, machine
-from .experiments import ablations, curves
+from .experiments import EXPERIMENTS, Experiment
 from .generators import GENERATORS, chosen
+from .grid import compare_in_parallel
 from .tables import LARGE, SMALL, load
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "runs.csv"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     main = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = main.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the tables and generators, and which of them are installed")
-    run = commands.add_parser("run", help="tables × generators × seeds")
-    run.add_argument("--generators", default=",".join(g.name for g in GENERATORS), help="names, or files ending in .py")
-    run.add_argument("--budget", type=parse_duration, default=600.0, metavar="10m")
-    run.set_defaults(results=HERE / "results" / "runs.csv")
-    ablate = commands.add_parser("ablate", help="parts taken away, and settings varied, for auto and a small S")
-    ablate.add_argument("--only", default="", help="names of the experiments that contain this")
-    ablate.add_argument("--budget", type=parse_duration, default=600.0, metavar="10m")
-    ablate.set_defaults(results=HERE / "results" / "ablations.csv", default_tables="diabetes,credit-g")
-    equal = commands.add_parser("equal-time", help="every generator is given the same time")
-    rivals = ",".join(g.name for g in GENERATORS if g.family != "control")
-    equal.add_argument("--generators", default=rivals, help="names, or files ending in .py; by default all rivals")
-    equal.add_argument("--budgets", default="1m,5m,20m")
-    equal.set_defaults(results=HERE / "results" / "equal_time.csv", default_tables="diabetes,credit-g")
-    for command in (run, ablate, equal):
-        command.add_argument("--tables", default=None, help="names, small or all")
-        command.add_argument("--seeds", type=int, default=3)
-        command.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
-        command.add_argument("--openml", action="store_true", help="download the tables from openml.org instead")
-        command.add_argument("--results", type=Path)
-        command.add_argument("--samples", type=Path, default=Path("out/samples"), help="where the rows are kept")
-        command.add_argument("--envs", type=Path, default=envs.FOLDER, help="folder of the virtual environments")
-    report = commands.add_parser("report", help="tables, figures and docs/benchmark.md from the results")
-    report.add_argument("--results", type=Path, default=HERE / "results")
+    commands.add_parser("list", help="the tables, experiments and generators, and which of them are installed")
+    _add_run(commands.add_parser("run", help="make the runs of an experiment that are missing"))
+    report = commands.add_parser("report", help="tables, figures and pages from the results")
+    report.add_argument("--results", type=Path, default=RESULTS)
     report.add_argument("--samples", type=Path, default=Path("out/samples"))
     report.add_argument("--data", type=Path, default=Path("../shared/data"))
     report.add_argument("--out", type=Path, default=Path("out/benchmark"))
-    report.add_argument("--page", type=Path, help="also write this page of documentation, with its pictures beside it")
-    report.add_argument("--readme", type=Path, help="also write the generators that have all runs between its marks")
+    report.add_argument("--pages", type=Path, metavar="ROOT", help="also write README.md and docs/ of this checkout")
     environments = commands.add_parser("envs", help="create a virtual environment from its pinned versions")
     environments.add_argument("action", choices=("list", "create"))
     environments.add_argument("names", nargs="*")
     environments.add_argument("--envs", type=Path, default=envs.FOLDER)
     return main
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("experiment", nargs="?", choices=tuple(EXPERIMENTS), default=COMPARISON)
+    run.add_argument("--generators", help="names, or files ending in .py; by default all of the experiment")
+    run.add_argument("--only", default="", help="only generators whose name contains this")
+    run.add_argument("--tables", help="names, small or all; by default those of the experiment")
+    run.add_argument("--seeds", type=int, default=3)
+    run.add_argument("--budget", metavar="10m", help="one budget, or several for equal-time")
+    run.add_argument("--again", action="store_true", help="also repeat runs that are there; the new ones count")
+    run.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    run.add_argument("--engine", choices=ENGINES, default="processes", help="what executes several jobs")
+    run.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
+    run.add_argument("--openml", action="store_true", help="download the tables from openml.org instead")
+    run.add_argument("--results", type=Path, default=RESULTS)
+    run.add_argument("--samples", type=Path, default=Path("out/samples"), help="where the rows are kept")
+    run.add_argument("--envs", type=Path, default=envs.FOLDER, help="folder of the virtual environments")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -82,61 +87,74 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     print("tables:", ", ".join(SMALL + LARGE))
+    for experiment in EXPERIMENTS.values():
+        print(f"experiment {experiment.name}: {experiment.about}, {len(experiment.generators)} generators")
     for spec in GENERATORS:
         state = "ready" if located(spec, envs.FOLDER) else f"needs: python -m benchmarks envs create {spec.environment}"
         print(f"{spec.name:16} {spec.family:13} {state}{'; ' + spec.note if spec.note else ''}")
 
 
 def _run(options: argparse.Namespace) -> None:
-    _compare(options, chosen(options.generators), Limits(budget_seconds=options.budget))
+    experiment = EXPERIMENTS[options.experiment]
+    specs = chosen(options.generators) if options.generators else experiment.generators
+    ready = _ready([spec for spec in specs if options.only in spec.name], options.envs)
+    budgets = (options.budget or experiment.budgets).split(",")
+    if len(budgets) > 1 and not experiment.told:
+        raise ConfigError(f"{experiment.name} takes one budget, got {options.budget}; equal-time takes several")
+    machine.write(options.results.with_name("machine.json"))
+    tables = [load(name, None if options.openml else options.data) for name in _names(options, experiment)]
+    for budget in budgets:
+        limits = Limits(budget_seconds=parse_duration(budget), told=experiment.told)
+        samples = options.samples / budget if experiment.told else options.samples
+        for run in _runs(options, tables, ready, limits, samples):
+            values = run.values
+            shown = " ".join(f"{m} {values[m]:.3f}" for m in ("utility", "shape", "trend", "dcr") if m in values)
+            took = f" {values['fit_cpu_seconds']:.0f} s" if "fit_cpu_seconds" in values else ""
+            print(f"{run.table} {run.generator} {run.seed}: {run.status}{took} {shown} {run.message}", flush=True)
 
 
-def _ablate(options: argparse.Namespace) -> None:
-    specs = [spec for spec in (*ablations(), *curves()) if options.only in spec.name]
-    _compare(options, specs, Limits(budget_seconds=options.budget))
+def _runs(
+    options: argparse.Namespace, tables: list, ready: list[GeneratorSpec], limits: Limits, samples: Path
+) -> Iterable[Run]:
+    """Return the runs as they end; rows of generators that know their budget are kept apart (`samples`)."""
+    results, seeds = _Again if options.again else Results, range(options.seeds)
+    store = results(options.results, options.experiment)
+    if options.jobs == 1:
+        return compare(tables, ready, seeds, store, limits, samples=samples)
+    data = None if options.openml else options.data
+    return compare_in_parallel(
+        tables, ready, seeds, store, limits, data=data, samples=samples, jobs=options.jobs, engine=options.engine
+    )
 
 
-def _equal_time(options: argparse.Namespace) -> None:
-    for budget in options.budgets.split(","):
-        limits = Limits(budget_seconds=parse_duration(budget), told=True)
-        _compare(options, chosen(options.generators), limits, options.samples / budget)
+class _Again(Results):
+    """Results in which no run counts as done."""
+
+    def done(self, *_: object, **__: object) -> bool:
+        return False
 
 
-def _compare(options: argparse.Namespace, specs: list, limits: Limits, samples: Path | None = None) -> None:
-    """Make the runs; rows of generators in another time than their own are kept apart from the others' (`samples`)."""
+def _ready(specs: Iterable[GeneratorSpec], environments: Path) -> list[GeneratorSpec]:
+    """Return the generators that are installed, and name the others."""
     ready = []
     for spec in specs:
-        found = located(spec, options.envs)
+        found = located(spec, environments)
         if found is None:
             print(f"{spec.name} is not installed: python -m benchmarks envs create {spec.environment}", flush=True)
         else:
             ready.append(found)
-    names = options.tables or getattr(options, "default_tables", "small")
-    machine.write(options.results.with_name("machine.json"))
-    tables = [load(name, None if options.openml else options.data) for name in _names(names)]
-    seeds, results = range(options.seeds), Results(options.results)
-    runs = compare(tables, ready, seeds, results, limits, samples=samples or options.samples)
-    for run in runs:
-        shown = " ".join(f"{m} {run.values[m]:.3f}" for m in ("utility", "shape", "trend", "dcr") if m in run.values)
-        took = f" {run.values['fit_cpu_seconds']:.0f} s" if "fit_cpu_seconds" in run.values else ""
-        print(f"{run.table} {run.generator} {run.seed}: {run.status}{took} {shown} {run.message}", flush=True)
+    return ready
 
 
-def _names(text: str) -> list[str]:
+def _names(options: argparse.Namespace, experiment: Experiment) -> list[str]:
+    text = options.tables or experiment.tables
     return list({"small": SMALL, "all": SMALL + LARGE}.get(text, text.split(",")))
 
 
 def _report(options: argparse.Namespace) -> None:
     from .report import write
 
-    write(
-        options.results,
-        options.out,
-        samples=options.samples,
-        data=options.data,
-        page=options.page,
-        readme=options.readme,
-    )
+    write(options.results, options.out, samples=options.samples, data=options.data, root=options.pages)
 
 
 def _envs(options: argparse.Namespace) -> None:
@@ -147,9 +165,7 @@ def _envs(options: argparse.Namespace) -> None:
             print(f"{name:16} {'ready' if (options.envs / name).exists() else 'not created'}")
 
 
-_COMMANDS = {
-    "list": _list, "run": _run, "ablate": _ablate, "equal-time": _equal_time, "report": _report, "envs": _envs,
-}  # fmt: skip
+_COMMANDS = {"list": _list, "run": _run, "report": _report, "envs": _envs}
 
 if __name__ == "__main__":
     main()

@@ -1,11 +1,11 @@
 """How good the answers of one fitted model are: gaps filled, columns predicted, and whether orders agree.
 
-    python benchmarks/asking.py --data ../shared/data --seeds 3
-    python benchmarks/asking.py --tables adult --seeds 1 --budget 240
-    python benchmarks/asking.py --page docs/asking.md        writes the tables of the CSV files into the page
+    python -m benchmarks.asking --data ../shared/data --seeds 3
+    python -m benchmarks.asking --tables adult --seeds 1 --budget 240
+    python -m benchmarks.asking --page docs/lab/asking.md    writes the tables into the page
 
-One row a table, seed, question and method goes to a CSV, which a second call completes instead of repeating; fitted
-models are kept in a folder, since fitting is what takes time. Tables, splits and targets are those of `quality.py`;
+One row per table, seed, question and method goes to a CSV, which a second call completes; fitted models are kept in a
+folder, since fitting takes most of the time. Tables, splits and targets are those of `python -m benchmarks run`;
 held-out rows with a category that no training row has are left out.
 
 gaps      A fifth of the cells of the held-out rows (of a thousand of them, where there are more), target included, is
@@ -41,19 +41,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pages import as_table, put
-from quality import load
+from tabtreeformer.evaluation.compare import Results
+
+from .pages import as_table, put
+from .report.numbers import wide
+from .tables import split as load
 
 HERE = Path(__file__).parent
 KEYS = ["table", "seed", "question", "method"]
 ERASED, DRAWS = 0.2, 50
 FEW, REPEATS = 1_000, 3
-"""With fewer held-out rows than this cells are erased so many times: a fifth of 30 rows is 6 cells of a column."""
-MOST_ASKED, MOST_LEARNED = 1_000, 8_000
+"""With fewer held-out rows than the first, cells are erased this many times: of 30 rows, 6 cells per column."""
+MAX_ASKED, MAX_LEARNED = 1_000, 8_000
 """Held-out rows whose gaps are filled, and training rows that the iterative imputer is given."""
-ORDERS = {"natural": "the table's", "any": "any", "half": "half and half (`auto`)"}
-"""Labels of runs of `quality.py` in results/orders.csv, and the orders that their rows were learned in."""
-START, END = "<!-- measured: {} -->", "<!-- end of measured: {} -->"
+ORDERS = {"table": "the table's", "any": "any", "half and half": "half and half (`auto`)"}
+"""Variants of the experiment `orders`, and the orders in which their rows were learned."""
 
 
 def arguments() -> argparse.Namespace:
@@ -105,11 +107,11 @@ def fitted(options: argparse.Namespace, train: pd.DataFrame, target: str, table:
 def methods(
     train: pd.DataFrame, test: pd.DataFrame, target: str, seed: int
 ) -> Iterator[tuple[str, str, Callable[..., dict[str, float]]]]:
-    """Questions, methods, and what answers and judges them, given the fitted model."""
+    """Questions, methods, and what answers and scores them, given the fitted model."""
     rng = np.random.default_rng(seed)
     labels = [c for c in train if is_label(train[c])]
     test = test[test[labels].isin({c: train[c].unique() for c in labels}).all(axis=1)]
-    asked = some(test, MOST_ASKED, seed)
+    asked = some(test, MAX_ASKED, seed)
     times = [rng.random(asked.shape) < ERASED for _ in range(REPEATS if len(asked) < FEW else 1)]
 
     def filled_by(fill: Callable[[pd.DataFrame], pd.DataFrame]) -> dict[str, float]:
@@ -173,7 +175,7 @@ def fill_iteratively(train: pd.DataFrame, gaps: pd.DataFrame, seed: int, on_both
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.impute import IterativeImputer
 
-    learned = some(train, MOST_LEARNED, seed)
+    learned = some(train, MAX_LEARNED, seed)
     classes = {c: sorted(train[c].unique()) for c in train if is_label(train[c])}
 
     def matrix(df: pd.DataFrame) -> np.ndarray:
@@ -270,22 +272,26 @@ def order_spread(model, test: pd.DataFrame, seed: int) -> float:
     return float(np.abs(logs - logs.mean(0)).mean())
 
 
-def write_page(frame: pd.DataFrame, page: Path) -> None:
-    """Put tables of the CSV files between the marks of a page."""
+def write_page(page: Path, runs: Path, answers: Path) -> None:
+    """Put the tables between their marks."""
+    frame = pd.read_csv(answers)
     tables = {
         "gaps": markdown(
             frame[frame["question"] == "gaps"], {"number_error": "numbers", "category_error": "categories"}
         ),
         "predict": markdown(frame[frame["question"] == "predict"], {"score": ""}),
         "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats a row"}),
-        "quality": by_order(pd.read_csv(HERE / "results" / "orders.csv")),
     }
+    learned = wide(Results(runs, "orders").read())
+    if not learned.empty:
+        tables["order quality"] = by_order(learned)
     for question, table in tables.items():
-        put(page, START.format(question), END.format(question), f"\n{table}\n")
+        put(page, question, table)
 
 
 def by_order(runs: pd.DataFrame) -> str:
-    """How good rows are by the order that they were learned in: one line a table and order, same seeds for all."""
+    """Return the quality of rows by the order that they were learned in: a line per table and order, the same seeds."""
+    runs = runs.assign(label=runs["generator"].str.rsplit(" | ", n=1).str[1])
     runs = runs[runs.groupby(["table", "seed"])["label"].transform("nunique") == len(ORDERS)]
     values = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC"}
     values |= {"dcr": "DCR p", "membership": "membership AUC"}
@@ -325,7 +331,7 @@ def main() -> None:
     if options.page is None:
         run_all(options)
     else:
-        write_page(pd.read_csv(options.out), options.page)
+        write_page(options.page, HERE / "results" / "runs.csv", options.out)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """What differential privacy costs: rows of `adult` and `bank-marketing` at several epsilons, one process at a time.
 
-    python benchmarks/dp.py --data ../shared/data --epsilons 1,4,10 --seeds 3
-    python benchmarks/dp.py --page docs/dp.md          writes the table of the CSV into the page, and runs nothing
+    python -m benchmarks.dp --data ../shared/data --epsilons 1,4,10 --seeds 3
+    python -m benchmarks.dp --page docs/dp.md               writes the table of the CSV into the page, and runs nothing
 
-Fits, samples as many rows as were learned, and compares Shape, Trend and the relative error of downstream models with
-real rows that were held out, as `quality.py` does. One row a run goes to a CSV, which a second call completes instead
-of repeating. The schema is inferred from the training rows and taken as public; no lists and no ranges are given in it,
-unless `--public` says that everybody knows the lists of categories and the ends of the ranges of numbers.
+Fits, samples as many rows as were learned, and measures Shape, Trend and the relative error of downstream models
+against held-out rows. One row per run goes to a CSV, which a second call completes. The schema is inferred from the
+training rows and taken as public; it has no lists and no ranges, unless `--public` says that the lists of categories
+and the ranges of numbers are public too.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from pages import as_table, put
-from quality import load
+from .pages import as_table, put
+from .tables import split as load
 
 KEYS = ["table", "epsilon", "seed", "steps", "public"]
-MARKS = "<!-- measured: benchmarks/dp.py -->", "<!-- end -->"
+MARKS = "dp"
 
 
 def run(data: Path, table: str, epsilon: float, seed: int, steps: int, public: bool) -> dict[str, float | str]:
-    """One fit and its figures; epsilon 0 stands for no differential privacy."""
+    """One fit and its figures; epsilon 0 means no differential privacy."""
     import torch
 
     from tabtreeformer import DP, Schema, TabTreeFormer, evaluate
@@ -42,7 +42,7 @@ def run(data: Path, table: str, epsilon: float, seed: int, steps: int, public: b
     started, cpu = time.perf_counter(), time.process_time()
     settings = {"train": {"steps": steps}} if steps else {}
     dp = DP(epsilon=epsilon, delta=1e-5) if epsilon else None
-    model = TabTreeFormer(target=target, dp=dp, **settings, random_state=seed, verbose=False).fit(train, schema)
+    model = TabTreeFormer(target=target, dp=dp, **settings, random_state=seed, verbose=False).fit(train, schema=schema)
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     rows = model.sample(len(train), random_state=seed)
     scores = evaluate(
@@ -68,7 +68,7 @@ def write_page(page: Path, frame: pd.DataFrame) -> None:
         )
         means = [f"{part[value].mean():.3f}" for value in ("utility", "shape", "trend")]
         rows.append([table, name, part["seed"].nunique(), *means, f"{part['cpu_seconds'].mean():.0f}"])
-    put(page, *MARKS, as_table(head, rows))
+    put(page, MARKS, as_table(head, rows))
 
 
 def main() -> None:

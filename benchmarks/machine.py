@@ -31,7 +31,7 @@ def describe() -> dict[str, object]:
         "memory_gib": round(pages / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "threads a run": 1,
+        "threads per run": 1,
         "versions": versions | {package: pinned(name, package) for name, package in RIVALS.items()},
     }
 
@@ -46,6 +46,6 @@ def pinned(environment: str, package: str) -> str:
 
 
 def write(path: Path) -> None:
-    """Put the facts beside the results."""
+    """Write the facts next to the results."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(describe(), indent=1) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Writes a table of twenty columns of all kinds and any number of rows, part by part.
 
-    python benchmarks/make_table.py 5000000 big.parquet
-    python benchmarks/make_table.py 500000 big.csv
+    python -m benchmarks.make_table 5000000 big.parquet
+    python -m benchmarks.make_table 500000 big.csv
 
 The same number of rows is the same table each time.
 """
@@ -23,7 +23,7 @@ PRODUCTS = np.array([f"P{i:04d}" for i in range(900)])
 
 
 def parts(n_rows: int, rows: int = PART) -> Iterator[pd.DataFrame]:
-    """The table, so many rows at a time; each part has a seed of its own."""
+    """Yield the table, this many rows at a time; each part has a seed of its own."""
     for number, first in enumerate(range(0, n_rows, rows)):
         yield _part(first, min(rows, n_rows - first), np.random.default_rng([2026, number]))
 

@@ -1,19 +1,19 @@
 """What attacks find: the paper's tables × settings × seeds, by the gate that every fit ends with.
 
-    python benchmarks/privacy.py --data ../shared/data                      seven small tables, three seeds, auto
-    python benchmarks/privacy.py --settings auto,S-like,NM-like --seeds 3
-    python benchmarks/privacy.py --tables adult --budget 240
-    python benchmarks/privacy.py --models out/models                        models that quality.py has kept
-    python benchmarks/privacy.py --models out/models --judge                the same, by today's rules
-    python benchmarks/privacy.py --write                                    the tables of docs/privacy.md from the CSVs
+    python -m benchmarks.privacy --data ../shared/data                      seven small tables, three seeds, auto
+    python -m benchmarks.privacy --settings auto,S-like,NM-like --seeds 3
+    python -m benchmarks.privacy --tables adult --budget 240
+    python -m benchmarks.privacy --models out/models                        models are kept there and read from there
+    python -m benchmarks.privacy --models out/models --judge                kept models get the verdict of today's rules
+    python -m benchmarks.privacy --write                                    the tables of docs/lab/privacy.md
 
-One row a run goes to a CSV, which a second call completes instead of repeating; each run is a process of its own on one
-thread. A fifth of the rows is set aside: every figure is the worst of three comparisons, each network on the half that
-it never saw and the whole model on the rows set aside.
+One row per run goes to a CSV, which a second call completes; each run is a process of its own on one thread. A fifth of
+the rows is held out: every figure is the worst of three comparisons, each network on the half that it never saw and the
+whole model on the held-out rows.
 
 `S-like` and `NM-like` are not the paper's S and NM, which take hours on a CPU: they have its tokens, loss, masks,
 prompts, patience and temperatures, and a network of width 48 with 2 layers, 20 trees that are not tuned, and at most
-STEPS steps of 64 rows, with a learning rate (0.003 instead of 0.0005) at which so few steps learn something.
+STEPS steps of 64 rows, with a higher learning rate (0.003 instead of 0.0005) to make up for the few steps.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pages import as_table, put
+from tabtreeformer.evaluation.compare import Results
+
+from .pages import ROOT, as_table, put
+from .report.numbers import wide
 
 if TYPE_CHECKING:
     from tabtreeformer import TabTreeFormer
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "privacy.md"
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-COST_BEGIN, COST_END = "<!-- cost of strict: begin -->", "<!-- cost of strict: end -->"
+PAGE = ROOT / "docs" / "lab" / "privacy.md"
+STRICT_BASE = "auto 0.1"
+"""The preset that the runs of `strict` were made with; `auto` once they are repeated."""
 KEYS = ["settings", "table", "seed"]
 STEPS = 400
 SMALL = {
@@ -66,7 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=HERE / "results" / "privacy.csv")
     parser.add_argument("--models", type=Path, help="folder of models of auto that need not be fitted again")
     parser.add_argument("--judge", action="store_true", help="judge kept models again instead of reading their verdict")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/privacy.md and run nothing")
+    parser.add_argument("--write", action="store_true", help="write the tables of the page and run nothing")
     parser.add_argument("--one", nargs=3, metavar=("SETTINGS", "TABLE", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -75,8 +78,9 @@ def run_one(options: argparse.Namespace) -> None:
     """Fit, and print what the gate found as one JSON line."""
     import torch
 
-    from quality import load
     from tabtreeformer import TabTreeFormer
+
+    from .tables import split as load
 
     torch.set_num_threads(1)
     name, table, seed = options.one[0], options.one[1], int(options.one[2])
@@ -92,6 +96,9 @@ def run_one(options: argparse.Namespace) -> None:
         model = TabTreeFormer(
             preset, target, **sections, budget_seconds=options.budget, random_state=seed, verbose=False
         ).fit(train, holdout=test)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            model.save(kept)
     print(json.dumps({"settings": name, "table": table, "seed": seed, **figures(model.summary())}))
 
 
@@ -99,25 +106,26 @@ def judge_again(model: TabTreeFormer, train: pd.DataFrame, test: pd.DataFrame, s
     """Give a model the verdict of today's rules: on the same halves and rows, which follow from the seed of its fit."""
     import numpy as np
 
-    from tabtreeformer.chunked.shards import row_tokens
-    from tabtreeformer.fitting import gate_seed
-    from tabtreeformer.gate import Evidence, judge_model
-    from tabtreeformer.progress import Silent
-    from tabtreeformer.training.split import split_rows
+    from tabtreeformer._runtime.progress import Silent
+    from tabtreeformer.fitting.evidence import Evidence
+    from tabtreeformer.fitting.history import History
+    from tabtreeformer.fitting.out_of_core import RowEncoder
+    from tabtreeformer.fitting.split import split_rows
+    from tabtreeformer.privacy.gate import gate_seed, judge_model
 
     fitted, fit_seed = model.fitted_, np.random.SeedSequence(seed)
     if (fitted.record["seed"], fitted.record["rows"]) != (str(seed), len(train)):
         raise ValueError("the model was fitted with another seed or on other rows")
     before, meter = fitted.record["privacy"], fitted.record["privacy"]["memorisation"]
     *_, train_seed, _ = fit_seed.spawn(4)
-    halves = split_rows(len(train), fitted.config.train.validation_share, np.random.default_rng(train_seed.spawn(5)[1]))
+    halves = split_rows(len(train), np.random.default_rng(train_seed.spawn(5)[1]))
     frame = fitted.schema.validate(train)
-    tokens = row_tokens(frame, fitted.codec, fitted.tree_encoder, fitted.leaf_model, fitted.layout)
+    tokens = RowEncoder(fitted.codec, fitted.tree_encoder, fitted.leaf_model, fitted.layout).tokens(frame)
     evidence = Evidence(
         take=lambda rows: frame.iloc[rows],
         tokens=tokens,
         parts=halves,
-        histories=(),
+        histories=[History.from_json(run) for run in fitted.record["training"]],
         holdout=fitted.schema.validate(test),
     )
     after = judge_model(fitted, evidence, before["mode"], None, gate_seed(fit_seed), Silent())
@@ -160,7 +168,8 @@ def run_all(options: argparse.Namespace) -> None:
             for table in options.tables.split(","):
                 if (name, table, str(seed)) in known:
                     continue
-                command = [sys.executable, __file__, "--data", str(options.data), "--one", name, table, str(seed)]
+                command = [sys.executable, "-m", "benchmarks.privacy", "--data", str(options.data)]
+                command += ["--one", name, table, str(seed)]
                 command += ["--judge"] if options.judge else []
                 command += [] if options.budget is None else ["--budget", str(options.budget)]
                 command += [] if options.models is None else ["--models", str(options.models)]
@@ -176,7 +185,7 @@ def run_all(options: argparse.Namespace) -> None:
 
 def table(runs: pd.DataFrame) -> str:
     """Means by settings and table in Markdown."""
-    head = ["settings", "table", "rows", "seeds", "failed", "file tells more", *COLUMNS.values()]
+    head = ["settings", "table", "rows", "seeds", "failed", "file reveals more", *COLUMNS.values()]
     rows = []
     for (name, data), part in runs.groupby(["settings", "table"], sort=False):
         judged = part[part["verdict"] != "not judged"]
@@ -188,7 +197,7 @@ def table(runs: pd.DataFrame) -> str:
 
 
 def cost_table(balanced: pd.DataFrame, strict: pd.DataFrame) -> str:
-    """Means by table in Markdown, of the runs that both files of quality.py have."""
+    """Return means by table in Markdown, of the runs that both have."""
     rows = []
     for data in strict["table"].drop_duplicates():
         seeds = set(strict.loc[strict["table"] == data, "seed"]) & set(balanced.loc[balanced["table"] == data, "seed"])
@@ -199,17 +208,17 @@ def cost_table(balanced: pd.DataFrame, strict: pd.DataFrame) -> str:
     return as_table(["table", "seeds", *COSTS.values()], rows)
 
 
-def write(options: argparse.Namespace) -> None:
+def write(page: Path, runs: Path, figures: Path) -> None:
     """Put the tables between their marks."""
-    balanced, strict = (pd.read_csv(HERE / "results" / f"{name}.csv") for name in ("auto", "strict"))
-    put(PAGE, COST_BEGIN, COST_END, cost_table(balanced, strict))
-    put(PAGE, BEGIN, END, table(pd.read_csv(options.out)))
+    balanced, strict = (wide(Results(runs, name).read()) for name in ("comparison", "strict"))
+    put(page, "cost of strict", cost_table(balanced[balanced["generator"] == STRICT_BASE], strict))
+    put(page, "figures", table(pd.read_csv(figures)))
 
 
 def main() -> None:
     options = arguments()
     if options.write:
-        write(options)
+        write(PAGE, HERE / "results" / "runs.csv", options.out)
     elif options.one:
         run_one(options)
     elif not (options.data / "datasets.json").exists():

@@ -1,21 +1,40 @@
 """How time and memory grow: with the rows of the table that is learned (`in`), with its columns (`columns`), and with
 the rows and workers that write (`out`).
 
-    python benchmarks/scale.py in
-    python benchmarks/scale.py in --rows 500000 --form csv
-    python benchmarks/scale.py columns
-    python benchmarks/scale.py out --table adult.csv --rows 10000000
+    python -m benchmarks.scale in
+    python -m benchmarks.scale in --rows 500000 --form csv
+    python -m benchmarks.scale columns
+    python -m benchmarks.scale out --table adult.csv --rows 10000000
 
-Results are kept in benchmarks/results; docs/scale.md says what they mean.
+Results are kept in benchmarks/results; `python -m benchmarks report --pages .` writes them into docs/lab/scale.md.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-import scale_columns
-import scale_in
-import scale_out
+import pandas as pd
+
+from . import scale_columns, scale_in, scale_out
+from .pages import ROOT, as_table, put
+
+RESULTS = ROOT / "benchmarks" / "results"
+TABLES = {
+    "in": "scale_in",
+    "columns": "scale_columns",
+    "out": "scale_out",
+    "out 10m": "scale_out_10m",
+    "recipes": "speed",
+}
+"""Marks of the page → file of results."""
+
+
+def write_page(page: Path, folder: Path = RESULTS) -> None:
+    """Put the tables of results between their marks."""
+    for name, file in TABLES.items():
+        frame = pd.read_csv(folder / f"{file}.csv", dtype=str, keep_default_na=False)
+        put(page, name, as_table([title.replace("_", " ") for title in frame.columns], frame.to_numpy()))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Wide tables: seconds a step, rows drawn a second and memory, against columns; `python benchmarks/scale.py columns`.
+"""Wide tables: seconds a step, rows drawn a second and memory, against columns; `python -m benchmarks.scale columns`.
 
 Each width is a process of its own, so that the peak of memory is its own. Seconds are of the processor, one thread,
 unless they are said to be of the clock. Training is cut to a few steps: how good the rows are is nothing that this
@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from lines import write_lines
+from .pages import write_lines
 
 STEPS = 10
 FIELDS = (
@@ -27,14 +27,14 @@ FIELDS = (
 
 def measure(n_columns: int, n_rows: int, n_new: int) -> dict[str, object]:
     """Fit and sample one made table in this process."""
-    import torch
-
-    from speed import made_table
     from tabtreeformer import TabTreeFormer
+    from tabtreeformer._runtime.threads import use_cores
 
-    torch.set_num_threads(1)
+    from .speed import made_table
+
+    use_cores(1)
     table = made_table(n_rows, n_columns - 1)
-    train = {"steps": STEPS, "validate_every": STEPS, "side_by_side": False}
+    train = {"steps": STEPS, "validate_every": STEPS}
     began = time.process_time()
     model = TabTreeFormer(target="y", train=train, privacy="off", random_state=0, verbose=False).fit(table)
     fitted = time.process_time()
@@ -65,7 +65,7 @@ def main(arguments: argparse.Namespace) -> None:
         return
     lines = []
     for n_columns in arguments.columns:
-        command = [sys.executable, str(Path(__file__).with_name("scale.py")), "columns", "--measure", str(n_columns)]
+        command = [sys.executable, "-m", "benchmarks.scale", "columns", "--measure", str(n_columns)]
         command += ["--rows", str(arguments.rows), "--new", str(arguments.new)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)

@@ -1,4 +1,4 @@
-"""Big tables in: seconds and memory of fitting a table in parts, against its rows; `python benchmarks/scale.py in`.
+"""Big tables in: seconds and memory of fitting a table in parts, against its rows; `python -m benchmarks.scale in`.
 
 Each size is a process of its own, so that the peak of memory is its own: the largest resident size that the system saw,
 pages of mapped files included. Seconds of stages are of the processor, not of the clock: they mean the same on a busy
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lines import write_lines
+from .pages import write_lines
 
 STEPS = 10
 FIELDS = (
@@ -97,7 +97,7 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.measure is not None:
         print(json.dumps(measure(arguments.measure)))
         return
-    import make_table
+    from . import make_table
 
     lines = []
     for n_rows in arguments.rows:
@@ -105,7 +105,7 @@ def main(arguments: argparse.Namespace) -> None:
             path = Path(folder) / f"table.{arguments.form}"
             make_table.write(path, n_rows)
             done = subprocess.run(
-                [sys.executable, str(Path(__file__).with_name("scale.py")), "in", "--measure", str(path)],
+                [sys.executable, "-m", "benchmarks.scale", "in", "--measure", str(path)],
                 check=True,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -1,4 +1,4 @@
-"""Many rows out: rows a second and memory of `sample_to` against the rows written; `python benchmarks/scale.py out`.
+"""Many rows out: rows a second and memory of `sample_to` against the rows written; `python -m benchmarks.scale out`.
 
 First the two ways to draw rows in turns, the plain one and the one made for slot models; then rows streamed to Parquet
 in this process, with the resident memory on the way; then the same rows by worker processes. Rows a second of the
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lines import write_lines
+from .pages import write_lines
 
 FIELDS = ("what", "rows", "clock_seconds", "processor_seconds", "rows_per_processor_second", "mib_above_model")
 
@@ -47,7 +47,7 @@ class Memory:
             raise KeyboardInterrupt
 
     def line(self, what: str) -> dict[str, Any]:
-        """Where the run stands."""
+        """The state of the run."""
         processor = processor_seconds() - self.processor
         return {
             "what": what,
@@ -76,13 +76,13 @@ def both_ways(model: Any, n: int) -> list[dict[str, Any]]:
     import numpy as np
     import torch
 
-    from tabtreeformer.generation import Sampler
-    from tabtreeformer.model.steps import PlainRows
+    from tabtreeformer.model.fast_decode import PlainRows
+    from tabtreeformer.sampling import Sampler
 
     torch.set_num_threads(1)
     network, prompts = model.fitted_.models[0], model.fitted_.prompts[0]
     plain, fast = (Sampler(network, model.fitted_.config.sampling) for _ in range(2))
-    plain._begin = lambda tokens, order: PlainRows(network, tokens, order, cache=True)
+    plain._start_rows = lambda tokens, order: PlainRows(network, tokens, order, cache=True)
     spent, drawn = {"plain": 0.0, "fast": 0.0}, {}
     for turn in range(4):
         leaves = prompts.draw(n // 4, np.random.default_rng(turn))

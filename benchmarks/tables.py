@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabtreeformer.compare import Table, from_folder
+import pandas as pd
+
+from tabtreeformer.evaluation.compare import Table, from_folder
 
 OPENML = {
     "adult": 179, "bank-marketing": 1461, "boston": 531, "breast-w": 15, "credit-g": 31, "diabetes": 37, "iris": 61,
     "qsar-biodeg": 1494, "wdbc": 1510,
 }  # fmt: skip
-"""Numbers on openml.org."""
+"""Numbers on openml.org. adult is its version 1, whose age, capital gain and loss and hours are binned into 0 to 4."""
 SMALL = ("iris", "boston", "diabetes", "breast-w", "wdbc", "credit-g", "qsar-biodeg")
 LARGE = ("bank-marketing", "adult")
 
 
 def load(name: str, folder: Path | None) -> Table:
-    """A table without its incomplete rows; without a folder it is downloaded from openml.org."""
+    """Return a table without its incomplete rows; without a folder it is downloaded from openml.org."""
     if folder is not None:
         return from_folder(folder, name)
     from sklearn.datasets import fetch_openml
@@ -27,6 +29,7 @@ def load(name: str, folder: Path | None) -> Table:
     return Table(name, frame.astype(dict.fromkeys(labels, str)), bunch.target_names[0])
 
 
-def paper_name(table: str) -> str:
-    """What the paper calls a table: breast-w is breast there, bank-marketing bank."""
-    return table.split("-")[0]
+def split(folder: Path | None, name: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Return the training rows and held-out rows of a table, four to one by the seed, and its target."""
+    table = load(name, folder)
+    return *table.split(seed), table.target

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tabtreeformer import Schema
-from tabtreeformer.config import TokenConfig
+from tabtreeformer.config.settings import TokenConfig
 from tabtreeformer.tokens import TableCodec
 
 PAGE = Path(__file__).parents[1] / "docs" / "types.md"

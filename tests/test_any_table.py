@@ -15,9 +15,9 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from tabtreeformer import Schema, TabTreeFormer
-from tabtreeformer.schema.numbers import count_decimals
-from tabtreeformer.support import likely_range
-from tabtreeformer.tokens.times import UNITS
+from tabtreeformer.data.rare import likely_range
+from tabtreeformer.data.schema.numbers import count_decimals
+from tabtreeformer.tokens.codecs.ticks import UNITS
 
 TINY = {
     "tree": {"tune": False, "params": {"n_estimators": 2, "num_leaves": 4}},

@@ -1,27 +1,38 @@
-"""The Python of the README runs as it stands, on a small table and with small settings."""
+"""The Python of the README runs as it is written, with small settings."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-import tabtreeformer
-from tabtreeformer import presets as presets_module
+from tabtreeformer.config import presets as presets_module
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
-def test_python_blocks_run(mixed, tiny, tmp_path, monkeypatch):
+def test_python_blocks_run_and_print_what_is_shown_below_them(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    mixed.to_csv("people.csv", index=False)
-    presets = {name: presets_module.configure(name, tiny) for name in tabtreeformer.PRESETS}
-    monkeypatch.setattr(presets_module, "PRESETS", presets)
-    monkeypatch.setattr(presets_module, "auto", lambda *facts: presets["S"])
+    auto = presets_module.auto
+
+    def short(*facts):
+        config = auto(*facts)
+        return replace(config, train=replace(config.train, steps=4, validate_every=2))
+
+    monkeypatch.setattr(presets_module, "auto", short)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert blocks
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
-    new = names["new"]
+    new, df = names["new"], names["df"]
     assert isinstance(new, pd.DataFrame)
-    assert (new.dtypes == pd.read_csv("people.csv").dtypes).all()
+    assert isinstance(df, pd.DataFrame)
+    assert (new.dtypes == df.dtypes).all()
+    assert (tmp_path / "iris.tabtree").exists()
+    # The values are those of the whole preset, which takes longer; their form is the same.
+    shown = re.search(r"<!-- output: begin -->\n\n```\n(.*?)```", README, re.DOTALL)
+    assert shown
+    printed = capsys.readouterr().out
+    assert [len(line.split()) for line in printed.splitlines()] == [len(s.split()) for s in shown[1].splitlines()]
+    assert shown[1].split("\n")[0].split() == printed.split("\n")[0].split()

@@ -8,10 +8,10 @@ from sklearn.base import clone
 
 import tabtreeformer
 from tabtreeformer import ModelConfig, TabTreeFormer, TrainConfig
-from tabtreeformer.archive import read_archive, write_archive
+from tabtreeformer.artifact.archive import read_archive, write_archive
+from tabtreeformer.data.schema import CATEGORICAL, Schema
 from tabtreeformer.errors import ArchiveError, ConfigError, NotFittedError, SchemaError
-from tabtreeformer.generation import Sampler
-from tabtreeformer.schema import CATEGORICAL, Schema
+from tabtreeformer.sampling import Sampler
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_an_unsaid_target_is_chosen_by_the_seed_and_kept(build, mixed):
 
 def test_settings_and_schema_reach_the_model(build, mixed):
     schema = Schema.infer(mixed).with_kind("age", CATEGORICAL)
-    model = build(train=TrainConfig(steps=3), model=ModelConfig(width=8, heads=2, layers=1)).fit(mixed, schema)
+    model = build(train=TrainConfig(steps=3), model=ModelConfig(width=8, heads=2, layers=1)).fit(mixed, schema=schema)
     assert model.fitted_.config.train.steps == 3
     assert model.fitted_.config.model.width == 8
     assert set(model.sample(50)["age"]) <= set(mixed["age"])
@@ -219,7 +219,7 @@ def test_it_follows_the_rules_of_scikit_learn(build, fitted):
         TabTreeFormer("no such preset").fit(pd.DataFrame({"a": [1, 2]}))
 
 
-@pytest.mark.parametrize("n", [0, -3, 2.5, "7", None, True])
+@pytest.mark.parametrize("n", [0, -3, 2.5, "7", True])
 def test_n_must_be_a_positive_whole_number(fitted, n):
     with pytest.raises(ConfigError, match=rf"n must be .*, got {n!r}"):
         fitted.sample(n)
@@ -235,7 +235,7 @@ def test_a_target_that_is_not_there_lists_the_columns(build, mixed):
     with pytest.raises(SchemaError, match="there is no column 'y'; the table has 'age'"):
         build(target="y").fit(mixed)
     with pytest.raises(SchemaError, match="there is no column 'y'; the table has 'age'"):
-        build(target="y").fit(mixed, Schema.infer(mixed))
+        build(target="y").fit(mixed, schema=Schema.infer(mixed))
 
 
 @pytest.mark.parametrize("preset", ["S", "auto"])

@@ -18,10 +18,10 @@ def names() -> list[str]:
 
 
 def create(name: str, folder: Path = FOLDER) -> Path:
-    """Make the environment anew and return its Python.
+    """Create the environment from scratch and return its Python.
 
     The lists are complete, so that nothing but torch's own needs is resolved: a package that a rival declares and does
-    not need (torchvision beside a CPU build of torch, say) is simply not in them.
+    not need (e.g. torchvision next to a CPU build of torch) is simply not in them.
     """
     listing = HERE / f"{name}.txt"
     if not listing.exists():

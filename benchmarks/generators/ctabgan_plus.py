@@ -183,7 +183,7 @@ class Generator:
         return -critic(torch.cat([made, condition], 1)).mean() + met + moments
 
     def _target(self, schema: Mapping[str, Any]) -> tuple[int, int]:
-        """Where the target stands: its label, or the mode of its number."""
+        """The position of the target: its label, or the mode of its number."""
         names = [column["name"] for column in self.modes.columns]
         # Every column has exactly one block of choices, in the order of the columns.
         return self.modes.choices[names.index(schema["target"])]

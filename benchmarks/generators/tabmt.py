@@ -19,7 +19,7 @@ from encoding import Clock
 from torch import Tensor, nn
 
 from tabtreeformer import Schema
-from tabtreeformer.config import TokenConfig
+from tabtreeformer.config.settings import TokenConfig
 from tabtreeformer.tokens import TableCodec
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
@@ -94,14 +94,14 @@ class Generator:
             counts = torch.bincount(column, minlength=size)  # start from the marginals: rows this few teach them slowly
             bias.data = torch.log((counts + 0.1) / (len(ids) + 0.1 * size))
         optimizer = torch.optim.AdamW(self.network.parameters(), RATE, weight_decay=0.01)
-        judge = torch.Generator().manual_seed(self.seed)
+        rng = torch.Generator().manual_seed(self.seed)
         kept = kept.repeat(max(1, 512 // len(kept)), 1)
-        kept_hidden = _hide(kept.shape, judge)
+        kept_hidden = _hide(kept.shape, rng)
         best, best_loss, waited = self.network.state_dict(), float("inf"), 0
         for step in range(1, STEPS + 1):
-            batch = ids[torch.randint(len(ids), (min(BATCH, len(ids)),), generator=judge)]
+            batch = ids[torch.randint(len(ids), (min(BATCH, len(ids)),), generator=rng)]
             optimizer.zero_grad()
-            self.network.loss(batch, _hide(batch.shape, judge)).backward()
+            self.network.loss(batch, _hide(batch.shape, rng)).backward()
             nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
             optimizer.step()
             if step % EVERY == 0:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 TOKEN, FACTOR = 4, 32
 VAE_STEPS, DIFFUSION_STEPS, BATCH = 1500, 3000, 256
-BETA, LEAST_BETA, DECAY, STALL = 1e-2, 1e-5, 0.7, 10
+BETA, MIN_BETA, DECAY, STALL = 1e-2, 1e-5, 0.7, 10
 WIDTH, DRAWS = 512, 50
 SIGMA_DATA, SIGMA_MIN, SIGMA_MAX, RHO = 0.5, 0.002, 80.0, 7.0
 P_MEAN, P_STD = -1.2, 1.2
@@ -77,7 +77,7 @@ class VAE(nn.Module):
 
 
 class Denoiser(nn.Module):
-    """EDM's preconditioned network: an MLP that is told the noise."""
+    """EDM's preconditioned network: an MLP that gets the noise level."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -92,8 +92,8 @@ class Denoiser(nn.Module):
         """The latents (B, size) without their noise of scale sigma (B, 1)."""
         total = sigma.square() + SIGMA_DATA**2
         angles = sigma.log() / 4 * self.waves
-        told = self.noise(torch.cat((angles.sin(), angles.cos()), 1))
-        out = self.body(self.inward(noisy / total.sqrt()) + told)
+        level = self.noise(torch.cat((angles.sin(), angles.cos()), 1))
+        out = self.body(self.inward(noisy / total.sqrt()) + level)
         return noisy * SIGMA_DATA**2 / total + out * sigma * SIGMA_DATA / total.sqrt()
 
     def loss(self, latents: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ class Generator:
                 waited = 0 if now < best else waited + 1
                 best = min(best, now)
                 if waited == STALL:
-                    beta, waited = max(beta * DECAY, LEAST_BETA), 0
+                    beta, waited = max(beta * DECAY, MIN_BETA), 0
                 if clock.over(0.45):
                     break
         return step

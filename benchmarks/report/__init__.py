@@ -1,4 +1,4 @@
-"""From the results to tables, figures and a page of documentation. No number is typed by hand."""
+"""From the results to tables, figures and pages of documentation. No number is typed by hand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from tabtreeformer.compare import Results
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.evaluation.compare import Results
 
 from ..generators import GENERATORS
 from ..pages import put
@@ -19,53 +19,46 @@ from ..tables import LARGE, SMALL
 from . import forms, numbers, page, printed
 
 CONTROLS = tuple(spec.name for spec in GENERATORS if spec.family == "control")
-QUALITY = ("utility", "shape", "trend", "detection", "dcr", "membership", "copies", "fit_seconds",
-           *(f"utility_{e}" for e in numbers.EVALUATORS))  # fmt: skip
 ORDER = [spec.name for spec in GENERATORS]
 SEEDS = 3
-MARKS = "<!-- comparison: begin -->", "<!-- comparison: end -->"
-"""Between these of README.md stand the generators that have all runs."""
+PAGE = Path("docs") / "lab" / "benchmark.md"
+README = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR < 0.05", "membership AUC", "fit, CPU s")
+"""Columns of the table in README.md."""
 
 
-def write(
-    results: Path, out: Path, *, samples: Path, data: Path, page: Path | None = None, readme: Path | None = None
-) -> None:
-    """Write all tables in three forms and all figures in two; what there is nothing for is left out and said."""
-    runs, ablations, equal = (Results(results / f"{n}.csv").read() for n in ("runs", "ablations", "equal_time"))
-    runs = completed(runs, results / "auto.csv")
+def write(results: Path, out: Path, *, samples: Path, data: Path, root: Path | None = None) -> None:
+    """Write all tables in three formats and all figures in two, and with `root` the pages of that checkout."""
+    runs, ablations, equal = (Results(results, name).read() for name in ("comparison", "ablations", "equal-time"))
     if runs.empty:
         raise ConfigError(f"there are no results in {results}; make some with: python -m benchmarks run")
     tables = build_tables(runs, ablations, equal)
     for name, (caption, frame) in tables.items():
         forms.write_all(out / "tables", name, frame, caption)
     drawn = draw(runs, ablations, equal, out / "figures", samples, data)
-    machine = results / "machine.json"
+    machine = results.with_name("machine.json")
     facts = json.loads(machine.read_text(encoding="utf-8")) if machine.exists() else {}
-    if page is not None:
-        write_page(page, tables, drawn, runs, facts, out / "figures")
-    if readme is not None and "complete" not in tables:
-        raise ConfigError(f"no generator has {SEEDS} seeds of all of {', '.join(SMALL)}; {readme} stays as it is")
-    if readme is not None:
-        put(readme, *MARKS, forms.markdown(tables["complete"][1].drop(columns=["peak MiB", "tables", "runs"])))
+    if root is not None:
+        write_page(root / PAGE, tables, drawn, runs, facts, out / "figures")
+        write_marked(root, results, tables)
     print(f"wrote {len(tables)} tables and {len(drawn)} figures to {out}")
 
 
-def completed(runs: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Add the runs of `auto` that `benchmarks/quality.py` made, with the same splits and judge, where none are here."""
-    if not path.exists():
-        return runs
-    wide = pd.read_csv(path, keep_default_na=False, dtype={"label": str})
-    wide = wide[wide["label"].eq("") & wide["preset"].eq("auto")]
-    metrics = [m for m in QUALITY if m in wide]
-    tidy = wide.melt(["table", "seed"], metrics, var_name="metric", value_name="value")
-    ends = wide[["table", "seed"]].assign(metric="run", value=1.0)
-    more = pd.concat([tidy, ends], ignore_index=True).assign(
-        generator="auto", budget_seconds=float("nan"), status="ok", message="benchmarks/quality.py"
-    )
-    own = runs[runs["generator"] == "auto"]
-    known = set(zip(own["table"], own["seed"], strict=True))
-    fresh = [pair not in known for pair in zip(more["table"], more["seed"], strict=True)]
-    return pd.concat([runs, more[fresh]], ignore_index=True) if any(fresh) else runs
+def write_marked(root: Path, results: Path, tables: dict[str, tuple[str, pd.DataFrame]]) -> None:
+    """Write the tables that pages have between marks: README.md, and the pages of the other measurements."""
+    from .. import asking, dp, privacy, scale
+
+    if "complete" not in tables:
+        raise ConfigError(f"no generator has {SEEDS} seeds of all of {', '.join(SMALL)}; README.md is not written")
+    complete = tables["complete"][1]
+    put(root / "README.md", "comparison", forms.markdown(complete[[c for c in README if c in complete]]))
+    lab = root / "docs" / "lab"
+    put(lab / "experiments.md", "auto", forms.markdown(tables["auto"][1]))
+    if "auto_parts" in tables:
+        put(lab / "experiments.md", "parts", forms.markdown(tables["auto_parts"][1]))
+    privacy.write(lab / "privacy.md", results, results.with_name("privacy.csv"))
+    asking.write_page(lab / "asking.md", results, results.with_name("asking.csv"))
+    scale.write_page(lab / "scale.md")
+    dp.write_page(root / "docs" / "dp.md", pd.read_csv(results.with_name("dp.csv")))
 
 
 def build_tables(
@@ -82,9 +75,13 @@ def build_tables(
     errors = numbers.relative_errors(ok).reindex(order).dropna(how="all")
     made: dict[str, tuple[str, pd.DataFrame]] = {
         "summary": ("Means over the tables that a generator finished.", numbers.summary(ok).reindex(order)),
-        "beside_paper": ("Relative error, Shape and Trend beside those that the paper prints.", beside(ok, paper)),
+        "beside_paper": ("Our runs next to what the paper prints.", beside(ok, paper)),
         "against": ("Rivals against auto, on the runs that both finished.", duels),
-        "utility": ("Scores of models trained on the rows, by table and evaluator.", scores),
+        "utility": (
+            "Scores of models trained on real rows, and by how much those trained on a generator's rows differ on the "
+            "same splits.",
+            scores,
+        ),
         "relative_error": ("Signed relative error, mean and deviation.", errors),
         "privacy": ("The distance test.", numbers.privacy(ok).reindex(order)),
         "paper_utility": ("The paper's scores on the same tables.", numbers.utility(paper_here)),
@@ -99,27 +96,35 @@ def build_tables(
         made[metric] = (f"{title}, by table.", _columns(numbers.with_spread(ok, metric), order))
     for metric, title in (("fit_cpu_seconds", "Fit"), ("sample_cpu_seconds", "Sample")):
         made[metric] = (f"{title}, processor seconds on one thread.", _columns(numbers.means(ok, metric), order))
+    if (ok["generator"] == "auto").any():
+        made["auto"] = ("`auto`, table by table.", numbers.by_table(ok, "auto"))
     if not ablations.empty:
         varied = numbers.variants(ablations[ablations["status"] == "ok"])
         parts = varied.index.get_level_values("what") == "part"
-        made["ablations"] = ("Parts taken away.", varied[parts])
+        made["ablations"] = ("Parts removed or replaced.", varied[parts])
         made["settings"] = ("Settings varied.", varied[~parts])
+        ours = (
+            varied[parts & (varied.index.get_level_values("base") == "auto")]
+            .droplevel(["base", "what"])
+            .rename_axis(["part", "table"])
+        )
+        made["auto_parts"] = ("Parts of `auto` removed or replaced.", ours)
     if not equal.empty:
         fair = equal[equal["status"] == "ok"]
         given = by_time(fair, numbers.summary).drop(columns="tables", errors="ignore")  # here always one
-        made["equal_time"] = ("Every generator given the same time.", given)
+        made["equal_time"] = ("Every generator with the same budget.", given)
         made["leaders"] = (
-            "Who is best in each time: of all that were given it and ended, and of those whose rows pass the distance "
-            "test (copies are the most faithful rows there are).",
+            "The best in each budget: of all that finished, and of those whose rows pass the distance test (copies are "
+            "the most faithful rows there are).",
             by_time(fair, numbers.leaders),
         )
     unfinished = numbers.unfinished(pd.concat([runs, ablations, equal], ignore_index=True)).set_index("generator")
-    made["unfinished"] = ("Runs that failed or did not end in time.", unfinished)
+    made["unfinished"] = ("Runs that failed or did not finish in time.", unfinished)
     return made
 
 
 def beside(ok: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
-    """Our runs of a generator and the paper's numbers of it: over the tables that both have, and table by table."""
+    """Return our runs of a generator next to the paper's numbers: over the tables that both have, and by table."""
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for spec in GENERATORS:
         own, theirs = ok[ok["generator"] == spec.name], paper[paper["generator"] == spec.paper]
@@ -132,7 +137,7 @@ def beside(ok: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
 
 
 def _here_and_there(*parts: pd.DataFrame) -> dict[str, float]:
-    """The measures of our runs, each beside what the paper prints of it."""
+    """Return the measures of our runs, each next to what the paper prints."""
     row = {}
     for metric, title in (("utility", "relative error"), ("shape", "Shape"), ("trend", "Trend"), ("dcr", "DCR p")):
         for who, part in zip(("here", "paper"), parts, strict=True):
@@ -143,7 +148,7 @@ def _here_and_there(*parts: pd.DataFrame) -> dict[str, float]:
 
 
 def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
-    """The same figures for each table and each time that was given, one below the other."""
+    """Return the same figures for each table and each budget, one below the other."""
     parts = {(n, f"{budget / 60:g} min"): table(part) for (n, budget), part in ok.groupby(["table", "budget_seconds"])}
     return pd.concat(parts, names=["table", "given"]) if parts else pd.DataFrame()
 
@@ -151,7 +156,7 @@ def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> 
 def draw(
     runs: pd.DataFrame, ablations: pd.DataFrame, equal: pd.DataFrame, folder: Path, samples: Path, data: Path
 ) -> list[str]:
-    """All figures there is something for; their names."""
+    """Draw all figures that there are results for; return their names."""
     from . import figures, rows
 
     book = figures.Book(folder)
@@ -177,7 +182,7 @@ def write_page(
     facts: dict[str, Any],
     figures: Path,
 ) -> None:
-    """The page of documentation, and its pictures beside it."""
+    """Write the page of the comparison, and its figures next to it."""
     pictures = path.parent / path.stem
     if drawn:
         pictures.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,7 @@ RADAR: Mapping[str, tuple[float, float]] = {
 
 
 def radar(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
-    """Eight measures on fixed scales, over the tables that all finished: what is large and round is good all over."""
+    """Eight measures on fixed scales, over the tables that all finished: large and round is good."""
     frame, names = numbers.common(frame, names)
     if len(names) < 2 or frame.empty:
         return False
@@ -104,7 +104,7 @@ def radar(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
 
 
 def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
-    """What `auto` gains in Trend over each rival, and what a row costs, against the number of columns."""
+    """What `auto` gains in Trend over each generator, and the cost per row, against the number of columns."""
     trend, seconds = numbers.means(frame, "trend"), numbers.means(frame, "sample_cpu_seconds")
     names = [n for n in names if n in trend]
     seconds = seconds.reindex(columns=names)  # runs made elsewhere have no processor times
@@ -124,7 +124,7 @@ def by_features(book: Book, frame: pd.DataFrame, names: Sequence[str]) -> bool:
         right.plot(features[order], 1000 * cost[order], "o-", color=paint[name], label=name, markersize=4)
     left.axhline(0, color=INK, linewidth=0.8)
     left.set(xlabel="columns of the table", ylabel="Trend of auto − Trend of the rival")
-    right.set(xlabel="columns of the table", ylabel="milliseconds of processor a row", yscale="log")
+    right.set(xlabel="columns of the table", ylabel="processor milliseconds per row", yscale="log")
     few_ticks(right.yaxis)
     right.legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
@@ -168,7 +168,7 @@ def pareto(book: Book, frame: pd.DataFrame, names: Sequence[str], name: str = "p
 
 
 def _name(panel: Any, points: Sequence[tuple[float, float, str]]) -> None:
-    """Write names above their points, or below where another stands in the way."""
+    """Write names above their points, or below where another is in the way."""
     low, high = panel.get_ylim()
     above: list[tuple[float, float]] = []
     for x, y, text in sorted(points):
@@ -185,7 +185,7 @@ MEASURES = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "dc
 
 
 def settings(book: Book, frame: pd.DataFrame) -> list[str]:
-    """Quality and privacy over each setting, a figure a setting, `auto` beside the small S."""
+    """Quality and privacy over each setting, one figure per setting, `auto` next to the small S."""
     drawn = []
     for kind, label in CURVES.items():
         figure, panels = book.plots.subplots(1, len(MEASURES), figsize=(13, 3.2))

@@ -58,7 +58,11 @@ def write_all(folder: Path, name: str, frame: pd.DataFrame, caption: str) -> Non
 
 
 def _counts(name: str) -> bool:
-    return name in ("runs", "tables", "runs of both", "seed") or "<" in name or name.startswith("ours better")
+    return (
+        name in ("runs", "timed runs", "tables", "runs of both", "seed")
+        or "<" in name
+        or name.startswith("ours better")
+    )
 
 
 def _escaped(value: Any) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import combine_pvalues
 
 EVALUATORS = ("LN", "RF", "XGB")
+RUN = "run"
 LEAK = 0.05
 """A p-value below this is a violation of the distance test."""
 
@@ -42,19 +44,25 @@ def with_spread(frame: pd.DataFrame, metric: str, digits: int = 3) -> pd.DataFra
 
 
 def utility(frame: pd.DataFrame) -> pd.DataFrame:
-    """Scores of models trained on synthetic rows, by table and evaluator, beside those trained on real rows."""
+    """Return scores of models trained on real rows, and how much those of each generator differ on the same splits.
+
+    Pairs are of one table and seed: a generator that ran with one seed is compared with the real rows of that seed.
+    """
     parts = {}
     for name in EVALUATORS:
-        real = means(frame, f"real_{name}").mean(axis=1)
-        parts[name] = pd.concat([real.rename("real"), means(frame, f"score_{name}")], axis=1)
-    joined = pd.concat(parts, names=["evaluator"])
+        real = frame[frame["metric"] == f"real_{name}"].groupby(["table", "seed"])["value"].mean()
+        errors = frame[frame["metric"] == f"utility_{name}"].groupby(["generator", "table", "seed"])["value"].mean()
+        scale = real.abs().reindex(errors.index.droplevel("generator")).to_numpy()
+        difference = (-errors * scale).groupby(["table", "generator"]).mean().unstack()
+        parts[name] = pd.concat([real.groupby("table").mean().rename("real"), difference], axis=1)
+    joined = pd.concat(parts, names=["evaluator", "table"])
     return joined.swaplevel().sort_index()
 
 
 def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean and spread (of a sample) of the signed relative error over tables and evaluators, as the paper summarises.
 
-    A cell is a table and an evaluator, averaged over seeds first. One row a generator.
+    A cell is a table and an evaluator, averaged over seeds first. One row per generator.
     """
     cells = pd.concat({name: means(frame, f"utility_{name}") for name in EVALUATORS}, names=["evaluator"])
     rows = {}
@@ -69,14 +77,14 @@ def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def privacy(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average and least p-value over tables, how many tables are below 0.05, and how many single runs."""
+    """Return the mean and lowest p-value over tables, how many tables are below 0.05, and how many single runs."""
     tables = means(frame, "dcr")
     runs = frame[frame["metric"] == "dcr"]
     low = (runs["value"] < LEAK).groupby(runs["generator"]).sum()
     return pd.DataFrame(
         {
             "average p": tables.mean(),
-            "least p": tables.min(),
+            "lowest p": tables.min(),
             "tables < 0.05": (tables < LEAK).sum(),
             "runs < 0.05": low,
         }
@@ -84,7 +92,7 @@ def privacy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a generator: everything that can be averaged over its tables."""
+    """Return one row per generator: everything that can be averaged over its tables."""
     columns = {"relative error": relative_errors(frame)["RE"]}
     for metric, title in (("shape", "Shape"), ("trend", "Trend"), ("detection", "two-sample AUC"), ("dcr", "DCR p")):
         columns[title] = means(frame, metric).mean()
@@ -93,7 +101,8 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
                           ("sample_cpu_seconds", "sample, CPU s"), ("peak_mib", "peak MiB")):  # fmt: skip
         columns[title] = means(frame, metric).mean()
     columns["tables"] = means(frame, "shape").notna().sum()
-    columns["runs"] = frame[(frame["metric"] == "shape")].groupby("generator")["value"].count()
+    for metric, title in (("shape", "runs"), ("fit_cpu_seconds", "timed runs")):
+        columns[title] = frame[frame["metric"] == metric].groupby("generator")["value"].count()
     frame = pd.DataFrame({name: values for name, values in columns.items() if values.notna().any()})
     return frame.rename_axis("generator")
 
@@ -105,16 +114,44 @@ def whole(frame: pd.DataFrame, tables: Sequence[str], seeds: int) -> pd.DataFram
     return part[part["generator"].isin(made.index[made == len(tables) * seeds])]
 
 
+def by_table(frame: pd.DataFrame, generator: str) -> pd.DataFrame:
+    """Return one row per table of one generator: means over its seeds, the distance test also as the lowest p-value.
+
+    Fisher's method combines the p-values of the seeds: several that barely pass are a violation together.
+    """
+    part = frame[frame["generator"] == generator]
+    runs = part[part["metric"] != RUN].pivot_table(index=["table", "seed"], columns="metric", values="value")
+    runs["fit, CPU s"] = runs.get("fit_cpu_seconds")
+    columns = {
+        "utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC", "dcr": "DCR p",
+        "membership": "membership AUC", "copies": "copies", "fit, CPU s": "fit, CPU s",
+    }  # fmt: skip
+    table = runs[[c for c in columns if c in runs]].groupby("table").mean().rename(columns=columns)
+    table.insert(0, "runs", runs.groupby("table").size())
+    held = frame[(frame["generator"] == "holdout") & (frame["metric"] == "copies")].groupby("table")["value"].mean()
+    if "copies" in table:
+        table.insert(table.columns.get_loc("copies") + 1, "copies of held-out rows", held.reindex(table.index))
+    place, distances = table.columns.get_loc("DCR p") + 1, runs["dcr"].groupby("table")
+    table.insert(place, "combined DCR p", distances.agg(lambda p: combine_pvalues(p).pvalue))
+    table.insert(place, "lowest DCR p", distances.min())
+    return table
+
+
 def variants(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a variant of a model, `base | what | value`; values stand in the order in which they ran."""
-    scores = summary(frame)
-    scores = scores.loc[frame["generator"].unique()].drop(columns=["sample, CPU s", "peak MiB"], errors="ignore")
-    scores.index = pd.MultiIndex.from_tuples([n.split(" | ") for n in scores.index], names=["base", "what", "value"])
-    return scores.sort_index(level=["base", "what"], sort_remaining=False, kind="stable")
+    """Return one row per table and variant of a model, `base | what | value`, in the order in which they ran."""
+    parts = {}
+    for table, part in frame.groupby("table", sort=False):
+        scores = summary(part).loc[part["generator"].unique()]
+        scores["DCR < 0.05"] = privacy(part)["runs < 0.05"]  # all of one table: count runs, not tables
+        scores = scores.drop(columns=["tables", "sample, CPU s", "peak MiB"], errors="ignore")
+        names = [(*name.split(" | "), table) for name in scores.index]
+        scores.index = pd.MultiIndex.from_tuples(names, names=["base", "what", "value", "table"])
+        parts[table] = scores
+    return pd.concat(parts.values()).sort_index(level=["base", "what", "table"], sort_remaining=False, kind="stable")
 
 
 def leaders(frame: pd.DataFrame) -> pd.DataFrame:
-    """Who is best by each measure, on one table, and of how many."""
+    """Return the best by each measure, on one table, and of how many."""
     scores, rows = summary(frame), {}
     for title, part in (("all", scores), ("without violation", scores[scores["DCR < 0.05"] == 0])):
         if part.empty:
@@ -169,7 +206,7 @@ def missing(frame: pd.DataFrame, tables: Sequence[str], generators: Sequence[str
 
 
 def common(frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The tables on which all of the generators were timed, and those generators: who has fewer than half is out."""
+    """Return the tables on which all generators were timed, and those generators; half of them at least."""
     done = means(frame, "fit_cpu_seconds").reindex(columns=[n for n in names if n in set(frame["generator"])]).notna()
     done = done[done.any(axis=1)]
     kept = done.columns[done.sum() >= max(1, len(done) / 2)]
@@ -196,3 +233,12 @@ def curve(frame: pd.DataFrame, base: str, kind: str, metric: str) -> pd.Series:
     numbers = pd.to_numeric(values, errors="coerce")
     keys = numbers if numbers.notna().all() else values
     return part["value"].groupby(keys).mean()
+
+
+def wide(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per successful run and one column per metric."""
+    keys = ["table", "generator", "seed"]
+    part = frame[(frame["status"] == "ok") & (frame["metric"] != "run")]
+    order = part[keys].drop_duplicates()
+    table = part.pivot_table(index=keys, columns="metric", values="value", aggfunc="last").reset_index()
+    return order.merge(table, on=keys)

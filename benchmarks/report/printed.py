@@ -23,7 +23,7 @@ def read(name: str) -> pd.DataFrame:
 
 
 def printed() -> pd.DataFrame:
-    """Everything that the paper prints of a table and a generator, as tidy rows; each stands for three runs."""
+    """Everything that the paper prints of a table and a generator, as tidy rows; each is the mean of three runs."""
     utility = read("utility").rename(columns={"mean": "value", "model": "generator"})
     real = utility[utility["generator"] == "real"].set_index(["table", "ml"])["value"]
     scores = utility[utility["generator"] != "real"]

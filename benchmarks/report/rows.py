@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde
 
-from tabtreeformer.compare import Table, from_folder
+from tabtreeformer.evaluation.compare import Table, from_folder
 
 from .figures import INK, Book, colours
 

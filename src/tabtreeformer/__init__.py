@@ -11,28 +11,54 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .conditions import between, eq, ge, gt, isin, le, lt, missing, ne, present
-    from .config import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+    from .config.presets import PRESETS
+    from .config.settings import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+    from .data.io import read_table, write_table
+    from .data.io.chunks import open_chunks
+    from .data.schema import Schema
     from .errors import (
         ArchiveError,
         ConditionError,
         ConfigError,
+        EndedEarlyWarning,
+        EngineError,
         MissingExtraError,
         NotFittedError,
         OutputError,
         PrivacyError,
         PrivacyWarning,
+        ReadingWarning,
         SchemaError,
         TabTreeFormerError,
     )
     from .evaluation import Evaluation, Score, evaluate
-    from .presets import PRESETS
-    from .private import DP
-    from .report import write_report
-    from .schema import Schema
+    from .evaluation.databases import evaluate_database
+    from .evaluation.report import write_report
+    from .privacy.dp import DP
+    from .relational import RelationalTabTreeFormer
     from .synthesizer import TabTreeFormer
-    from .tables import read_table, write_table
-    from .tables.chunks import open_chunks
+    from .tokens.conditions import between, eq, ge, gt, isin, le, lt, missing, ne, present
+
+_HOMES = {
+    "tokens.conditions": "between eq ge gt isin le lt missing ne present",
+    "config.settings": "Config ModelConfig SampleConfig TokenConfig TrainConfig TreeConfig",
+    "errors": (
+        "ArchiveError ConditionError ConfigError EndedEarlyWarning EngineError MissingExtraError NotFittedError "
+        "OutputError PrivacyError PrivacyWarning ReadingWarning SchemaError TabTreeFormerError"
+    ),
+    "evaluation": "Evaluation Score evaluate",
+    "config.presets": "PRESETS",
+    "privacy.dp": "DP",
+    "evaluation.report": "write_report",
+    "data.schema": "Schema",
+    "relational": "RelationalTabTreeFormer",
+    "evaluation.databases": "evaluate_database",
+    "synthesizer": "TabTreeFormer",
+    "data.io": "read_table write_table",
+    "data.io.chunks": "open_chunks",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+"""Module of each public name."""
 
 __all__ = [
     "DP",
@@ -41,6 +67,8 @@ __all__ = [
     "ConditionError",
     "Config",
     "ConfigError",
+    "EndedEarlyWarning",
+    "EngineError",
     "Evaluation",
     "MissingExtraError",
     "ModelConfig",
@@ -48,6 +76,8 @@ __all__ = [
     "OutputError",
     "PrivacyError",
     "PrivacyWarning",
+    "ReadingWarning",
+    "RelationalTabTreeFormer",
     "SampleConfig",
     "Schema",
     "SchemaError",
@@ -61,6 +91,7 @@ __all__ = [
     "between",
     "eq",
     "evaluate",
+    "evaluate_database",
     "ge",
     "gt",
     "isin",
@@ -77,23 +108,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for home in (
-            "errors",
-            "conditions",
-            "config",
-            "presets",
-            "schema",
-            "tables",
-            "tables.chunks",
-            "evaluation",
-            "report",
-            "private",
-            "synthesizer",
-        ):
-            module = importlib.import_module(f".{home}", __name__)
-            if hasattr(module, name):
-                return getattr(module, name)
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

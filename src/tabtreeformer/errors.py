@@ -1,19 +1,20 @@
 """Every error that this package raises on purpose.
 
     TabTreeFormerError
-    ├── ConfigError         a setting that cannot be (also a ValueError)
+    ├── ConfigError         an invalid setting (also a ValueError)
     ├── SchemaError         a table that cannot be used, or does not match the fitted one (also a ValueError)
     ├── ConditionError      a condition that no row can meet (also a ValueError)
     ├── NotFittedError      sample or save before fit (also a ValueError and an AttributeError, as in scikit-learn)
     ├── ArchiveError        a model file that is damaged, foreign or newer than this version
     ├── OutputError         a file that cannot be written
     ├── PrivacyError        rows of a model that failed its privacy verdict
-
-
     ├── EngineError         a worker in another process that failed or died
     └── MissingExtraError   an optional package that is not installed (also an ImportError)
 
-`PrivacyWarning` is what Python says where the command line refuses.
+    UserWarning
+    ├── PrivacyWarning      rows taken in Python from a model that failed, or a file saved that reveals rows
+    ├── ReadingWarning      a guess that was made while reading a table, and how to say otherwise
+    └── EndedEarlyWarning   a fit that was interrupted and returns the best model so far
 
 A message names the thing, the value and the way out, on one line.
 """
@@ -29,7 +30,7 @@ class TabTreeFormerError(Exception):
 
 
 class ConfigError(TabTreeFormerError, ValueError):
-    """A setting that cannot be."""
+    """An invalid setting."""
 
 
 class SchemaError(TabTreeFormerError, ValueError):
@@ -57,7 +58,7 @@ class PrivacyError(TabTreeFormerError):
 
 
 class PrivacyWarning(UserWarning):
-    """Rows were taken from a model that failed its privacy verdict."""
+    """Rows were taken from a model that failed its privacy verdict, or a file was written that reveals its rows."""
 
 
 class EngineError(TabTreeFormerError):
@@ -66,6 +67,10 @@ class EngineError(TabTreeFormerError):
 
 class MissingExtraError(TabTreeFormerError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class ReadingWarning(UserWarning):
+    """Something was guessed while reading a table."""
 
 
 class EndedEarlyWarning(UserWarning):

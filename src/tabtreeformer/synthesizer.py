@@ -4,71 +4,84 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 
-from . import answers
-from .archive import read_archive, write_archive
-from .config import SECTIONS, Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
-from .devices import choose_device
-from .errors import ConfigError, NotFittedError
-from .fitted import Fitted
-from .fitting import Request, fit_table, set_aside
-from .gate import verdict_lines, warn_if_failed
-from .limits import MEMBERS
-from .presets import Privacy, configure
-from .private import DP, fit_private
-from .progress import Console, Progress, Silent, stage
-from .rules import Rule, rules
-from .schema import Schema
-from .seeds import Seed, seed_sequence
-from .streaming import Request as StreamRequest
-from .streaming import check_stream_target, stream
-from .tables.chunks import take_any
-from .tables.frames import Kind, index_note, kind_named, take_in
-from .threads import threads_for
-from .training.checkpoint import EVERY_SECONDS, RunFolder
-from .training.team import join
+from ._runtime.devices import choose_device
+from ._runtime.progress import Console, Progress, Silent
+from ._runtime.seeds import Seed, seed_sequence
+from ._runtime.threads import threads_for
+from .artifact.archive import read_archive, write_archive
+from .artifact.fitted import Fitted
+from .artifact.limits import MEMBERS
+from .artifact.summary import summary_of
+from .config.override import override
+from .config.presets import TREES, Privacy, writes_trees
+from .config.settings import (
+    SECTIONS,
+    ForestConfig,
+    ModelConfig,
+    SampleConfig,
+    TokenConfig,
+    TrainConfig,
+    TreeConfig,
+)
+from .data.io.chunks import take_any
+from .data.io.frames import Kind, index_note
+from .data.schema import Schema
+from .errors import NotFittedError
+from .fitting.holdout import set_aside
+from .fitting.request import EVERY_SECONDS, Request, open_source
+from .privacy.dp import DP
+from .privacy.gate import gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
+from .sampling.methods import Drawing, Scoring
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .fitting import Resources
 
 
-class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
+class TabTreeFormer(Drawing, Scoring, BaseEstimator):  # type: ignore[misc]
     """Learns a table and writes new rows like it.
 
     Parameters
     ----------
     preset
         `auto` is sized by the table and made for a CPU. `S`, `L` and `NM` are the paper's small and large model, and
-        the large one without masks (best utility, no privacy); they want a GPU.
+        the large one without masks (best utility, no privacy); they need a GPU. `trees` writes rows by trees alone,
+        in seconds and without PyTorch: for test data, public data and quick looks, because its rows protect little.
+        With `privacy="off"`, `auto` chooses `trees` unless settings of the network are given.
     target
         Column that the trees predict, usually the one that users of the rows will predict; by default one is drawn.
     tree
-        `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, as {"trials": 10}.
+        `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, e.g. {"trials": 10}.
     tokens, model, train, sampling
-        Fields to override in the preset, as {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
+        Fields to override in the preset, e.g. {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
+    forest
+        Fields of `ForestConfig` for the preset `trees`, e.g. {"leaf_rows": 100}.
     budget_seconds
         Fit within about this time, tuning of the trees included; the best weights so far are kept.
     privacy
-        What is asked before rows may be passed on. Fitting ends with a verdict by attacks on the model, unless this is
-        `off`. `balanced` judges the rows; `strict` judges what the model file tells of its rows too, takes each test by
-        itself, and `auto` stops training before it memorises, at a cost in quality. Training of the paper's presets
-        is the same in all three.
+        What is required before rows may be passed on. A fit ends with a verdict by attacks on the model, unless this
+        is `off`. `balanced` attacks the rows; `strict` attacks the model file too and takes each test by itself, and
+        `auto` stops training before it memorises, at a cost in quality. The paper's presets train the same in all
+        three.
     sensitive
-        Columns whose values nobody should be able to infer; the verdict tries all unless some are named.
-    holdout
-        Share of the rows, as 0.1, that are set aside for the strictest verdict; nothing is learned from them.
+        Columns whose values nobody should be able to infer; by default all of them are attacked.
     constraints
         Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
         or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
         paper's presets keep none unless they are listed.
     dp
-        A promise of differential privacy, as DP(epsilon=4): noise on all that is learned, no trees, and a schema that
-        says what is public. docs/dp.md has what it covers and what it costs.
+        Differential privacy, e.g. DP(epsilon=4): noise on all that is learned, no trees, and a schema that says what
+        is public. docs/dp.md has what it covers and what it costs.
     device
-        `auto` (a CUDA GPU where there is one, else the CPU) or a name that PyTorch knows.
+        `auto` (a CUDA GPU where there is one, else the CPU) or a device name of PyTorch.
     random_state
         A whole number makes fit and sample repeatable.
     verbose
@@ -76,10 +89,15 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = TabTreeFormer(target="income", random_state=0).fit(df)  # doctest: +SKIP
-    >>> rows = model.sample(1000)  # doctest: +SKIP
-    >>> model.save("model.tabtree")  # doctest: +SKIP
-    >>> rows = TabTreeFormer.load("model.tabtree").sample(1000)  # doctest: +SKIP
+    >>> import pandas as pd
+    >>> from tabtreeformer import TabTreeFormer
+    >>> df = pd.DataFrame({"age": [23, 31, 45] * 40, "job": ["nurse", "cook", "clerk"] * 40})
+    >>> model = TabTreeFormer(target="job", train={"steps": 20}, random_state=0, verbose=False).fit(df)
+    >>> model.sample(1000).shape
+    (1000, 2)
+    >>> model.save(folder / "model.tabtree")
+    >>> TabTreeFormer.load(folder / "model.tabtree", verbose=False).sample(5).shape
+    (5, 2)
     """
 
     def __init__(
@@ -92,10 +110,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         model: Mapping[str, Any] | ModelConfig | None = None,
         train: Mapping[str, Any] | TrainConfig | None = None,
         sampling: Mapping[str, Any] | SampleConfig | None = None,
+        forest: Mapping[str, Any] | ForestConfig | None = None,
         budget_seconds: float | None = None,
         privacy: Privacy = "balanced",
         sensitive: Sequence[str | int] | None = None,
-        holdout: float | None = None,
         constraints: str | Sequence[str] | None = "auto",
         dp: DP | None = None,
         device: str = "auto",
@@ -109,10 +127,10 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.train = train
         self.sampling = sampling
+        self.forest = forest
         self.budget_seconds = budget_seconds
         self.privacy = privacy
         self.sensitive = sensitive
-        self.holdout = holdout
         self.constraints = constraints
         self.dp = dp
         self.device = device
@@ -122,241 +140,173 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         df: Any,
+        *,
         schema: Schema | None = None,
         holdout: Any = None,
-        *,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         checkpoint_every: float = EVERY_SECONDS,
         keep_checkpoint: bool = False,
     ) -> TabTreeFormer:
-        """Learn the table, of pandas, polars or pyarrow; `sample` returns tables of the same kind.
+        """Learn a table, and return the fitted model itself.
 
-        A table may also be named, as "people.csv" or "folder/of/parquet", or be a dataset or reader of pyarrow. A large
-        one is then not read whole: `open_chunks` says how, and makes any table one that is read in parts.
-        `schema` says what its columns are, and is inferred where it is not given. The index of a DataFrame is ignored.
-        `holdout` is a table of rows that were set aside already, for the verdict alone.
+        Ctrl-C or SIGTERM while the networks train ends the fit with the best model so far and an `EndedEarlyWarning`;
+        a second one stops it at once.
 
-        With a `checkpoint_dir`, what the run needs to go on is written there every `checkpoint_every` seconds; the same
-        call with the same table goes on from there, and ends with the model that it would have ended with. The folder
-        is as confidential as the table, and is deleted when the fit ends well, unless `keep_checkpoint`. Ctrl-C while
-        the networks train ends the fit with the best so far and an `EndedEarlyWarning`; a second one stops it at once.
+        Parameters
+        ----------
+        df
+            A table of pandas, polars or pyarrow; `sample` returns tables of the same kind. Or the name of one, e.g.
+            "people.csv" or "folder/of/parquet", or a dataset or reader of pyarrow: a large one is then read in parts,
+            as is whatever `open_chunks` opened. The index of a DataFrame is ignored.
+        schema
+            What the columns are; inferred where it is not given.
+        holdout
+            Rows that nothing is learned from, for the strictest verdict: a share of the table, e.g. 0.1, or a table of
+            their own.
+        checkpoint_dir
+            Folder to which the state of the run is written, so that the same call with the same table continues a
+            run that was stopped or killed, and ends with the same model. It is as confidential as the table.
+        checkpoint_every
+            Seconds between two checkpoints.
+        keep_checkpoint
+            Leave the folder in place when the fit has finished; by default it is deleted.
+
+        Examples
+        --------
+        >>> model = TabTreeFormer(train={"steps": 5}, random_state=0, verbose=False)
+        >>> model.fit(df, schema=Schema.infer(df).with_kind("age", "categorical")).summary()["rows"]
+        120
         """
-        self._config()  # a setting that cannot be is said before anything is read
-        request = Request(
-            preset=self.preset,
-            target=self.target,
-            constraints=self.constraints,
-            budget_seconds=self.budget_seconds,
-            device=choose_device(self.device),
-            privacy=self.privacy,
-            sensitive=self.sensitive,
-            holdout=None if holdout is None else take_in(holdout)[0],
-            configure=self._config,
-        )
-        if self.dp is not None and checkpoint_dir is not None:
-            raise ConfigError("checkpoints hold what has no noise yet: differential privacy has none, leave them out")
-        team = join()
-        if self.dp is not None and team.size > 1:
-            raise ConfigError("differential privacy trains in one process; start it without torchrun")
+        request = self._request_of_fit()  # invalid settings are reported before anything is read
+        if request.preset == TREES:
+            return self._fit_trees(df, schema, holdout, request)
+        from .fitting import Resources
+        from .fitting.checkpoint.folder import RunFolder
+        from .fitting.distributed import join
+
+        device, team = choose_device(self.device), join()
+        if self.dp is not None:
+            self.dp.check_run(checkpoint_dir is not None, team.size)
         progress = self._progress() if team.first else Silent()
         folder = RunFolder.at(checkpoint_dir, checkpoint_every, progress.note, team)
-        seed = seed_sequence(self.random_state) if self.random_state is not None else folder.new_seed()
-        table, kind = take_any(df)
-        if self.holdout is not None:
-            table, request = set_aside(table, self.holdout, request, seed)
+        seed = folder.new_seed() if self.random_state is None else seed_sequence(self.random_state)
+        table, held = self._take(df, holdout, seed, progress)
+        resources = Resources(device=device, progress=progress, folder=folder)
+        self.fitted_ = self._fit(table, schema, held, request, seed, resources)
+        folder.end(keep_checkpoint, bool(self.fitted_.record.get("interrupted")))
+        return self._announced(seed, progress)
+
+    def _fit(
+        self,
+        table: Any,
+        schema: Schema | None,
+        holdout: pd.DataFrame | None,
+        request: Request,
+        seed: np.random.SeedSequence,
+        resources: Resources,
+    ) -> Fitted:
+        """Fit, and let the gate give its verdict; under differential privacy, the promise is the verdict."""
+        from .fitting.fit import fit_table
+        from .privacy.dp import fit_private
+
+        if self.dp is not None:
+            return fit_private(table, schema, request, self.dp, seed, self.random_state is not None, resources)
+        with open_source(table, schema, request, seed, resources.progress) as opened:
+            fitted, evidence = fit_table(opened, request, holdout, seed, resources)
+            with threads_for(fitted.config.model.width):
+                verdict = self._verdict(fitted, evidence, seed, resources.progress)
+        facts = {"privacy": verdict, "fit_seconds": round(resources.folder.seconds, 3)}
+        return dataclasses.replace(fitted, record={**fitted.record, **facts})
+
+    def _fit_trees(self, df: Any, schema: Schema | None, holdout: Any, request: Request) -> TabTreeFormer:
+        """Grow trees that write, and let the gate give its verdict; PyTorch is not imported."""
+        from .fitting.forest import fit_forest
+
+        started, progress, seed = time.perf_counter(), self._progress(), seed_sequence(self.random_state)
+        if self.preset != TREES:
+            progress.note("privacy is off, so trees write the rows, in seconds (preset 'trees'); they protect nobody")
+        table, held = self._take(df, holdout, seed, progress)
+        with open_source(table, schema, request, seed, progress) as opened:
+            fitted, evidence = fit_forest(opened, request, held, seed, progress)
+            verdict = self._verdict(fitted, evidence, seed, progress)
+        facts = {"privacy": verdict, "fit_seconds": round(time.perf_counter() - started, 3)}
+        self.fitted_ = dataclasses.replace(fitted, record={**fitted.record, **facts})
+        return self._announced(seed, progress)
+
+    def _verdict(self, fitted: Fitted, evidence: Any, seed: np.random.SeedSequence, progress: Progress) -> Any:
+        return judge_model(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
+
+    def _take(self, df: Any, holdout: Any, seed: np.random.SeedSequence, progress: Progress) -> tuple[Any, Any]:
+        """The rows to learn from, and those that are set aside."""
+        table, self._kind = take_any(df)
+        table, held = set_aside(table, holdout, seed)
         if ignored := index_note(table):
             progress.note(ignored)
-        if self.dp is None:
-            self.fitted_ = fit_table(table, schema, request, seed, progress, folder)
-        else:
-            seeded = self.random_state is not None
-            self.fitted_ = fit_private(table, schema, request, self.dp, seed, seeded, progress)
-        folder.end(keep_checkpoint, bool(self.fitted_.record.get("interrupted")))
-        self._kind = kind
-        self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
+        return table, held
+
+    def _announced(self, seed: np.random.SeedSequence, progress: Progress) -> TabTreeFormer:
+        """The fitted model, after its verdict was said."""
+        self._sample_seed = np.random.SeedSequence() if self.random_state is None else seed.spawn(1)[0]
         for line in verdict_lines(self.fitted_.record):
             progress.note(line)
         return self
 
-    def sample(
-        self,
-        n: int,
-        random_state: Seed = None,
-        output: str | None = None,
-        *,
-        given: Any = None,
-        balance: str | int | None = None,
-        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
-        leaf: tuple[int, int] | None = None,
-    ) -> Any:
-        """Write exactly n new rows with the columns, order and dtypes of the fitted table.
-
-        `given` are conditions that every row meets, as {"sex": "Female", "age": (30, 40), "state": ["CA", "NY"],
-        "hours": ge(40)}, or a table of partial rows, each of which is completed (in turn, if n is more). `balance`
-        names a column whose classes come equally often, `mix` gives the classes of a column their shares, `leaf` is
-        the tree and the leaf of one of `rules()`, inside which all rows lie.
-
-        The table is of the library that was fitted, with its own types; a model that was loaded from a file returns
-        pandas. `output`, as "pandas", "polars" or "pyarrow", asks for another.
-        Settings of `sampling` are read here, so that they can be changed after fitting with `set_params`.
-        With a `random_state` the rows are the same each time; without one they go on from the model's own, so that
-        a script that fits and samples with a seed is repeatable and two calls still differ.
-        """
-        asked = self._request(n, random_state, given, balance, mix, leaf)
-        return self._kind_of(output).build(answers.together(list(self._blocks(asked))))
-
-    def iter_sample(
-        self,
-        n: int,
-        batch_size: int = 65_536,
-        random_state: Seed = None,
-        output: str | None = None,
-        *,
-        given: Any = None,
-        balance: str | int | None = None,
-        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
-        leaf: tuple[int, int] | None = None,
-    ) -> Iterator[Any]:
-        """Write n rows as tables of `batch_size` rows, one after the other, of which one at a time is in memory.
-
-        They are the rows of `sample` with the same `random_state`, whatever the batch size.
-        """
-        asked, size = self._request(n, random_state, given, balance, mix, leaf), answers.count(batch_size, "batch_size")
-        kind = self._kind_of(output)
-        return (kind.build(frame) for frame in answers.in_batches(self._blocks(asked), size))
-
-    def sample_to(
-        self,
-        target: str | os.PathLike[str],
-        n: int,
-        random_state: Seed = None,
-        *,
-        given: Any = None,
-        balance: str | int | None = None,
-        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
-        leaf: tuple[int, int] | None = None,
-        batch_size: int | None = None,
-        resume: bool = False,
-        workers: int = 1,
-        engine: str = "processes",
-        **options: Any,
-    ) -> None:
-        """Write n rows to a Parquet, CSV or JSON lines file, or to a folder of parts (a name that ends in a slash).
-
-        They are the rows of `sample` with the same `random_state`. Memory does not grow with n. Parts of about
-        `batch_size` rows are kept beside the target until all are there; a run that ended early goes on with `resume`.
-        `workers` are processes on this machine, or with `engine="ray"` actors of a cluster that sees the same folder.
-        `options` are those of `write_table`.
-        """
-        asked = self._request(n, random_state, given, balance, mix, leaf)
-        stream(
-            self._as_it_is(),
-            asked,
-            check_stream_target(target, **options),
-            self._progress(),
-            batch_size=None if batch_size is None else answers.count(batch_size, "batch_size"),
-            resume=resume,
-            seeded=random_state is not None,
-            workers=workers,
-            engine=engine,
+    def _request_of_fit(self) -> Request:
+        changed = self._overrides()
+        by_trees = self.dp is None and writes_trees(self.preset, self.privacy, changed)
+        return Request(
+            preset=TREES if by_trees else self.preset,
+            overrides=changed,
+            target=self.target,
+            constraints=self.constraints,
+            budget_seconds=self.budget_seconds,
+            privacy=self.privacy,
+            private=self.dp is not None,
         )
 
-    def _request(self, n: int, random_state: Seed, given: Any, balance: Any, mix: Any, leaf: Any) -> StreamRequest:
-        fitted = self._check_fitted()
-        warn_if_failed(fitted.record)
-        seed = self._seed_of_call(random_state)
-        asked = StreamRequest(n=answers.count(n), seed=seed, given=given, balance=balance, mix=mix, leaf=leaf)
-        asked.question(fitted)  # what cannot be is said at once
-        return asked
-
-    def _blocks(self, asked: StreamRequest) -> Iterator[pd.DataFrame]:
-        fitted = self._check_fitted()
-        question = asked.question(fitted)
-        with stage(self._progress(), "sample", asked.n) as advance:
-            rows = fitted.writer(self._sampling(), asked.seed, advance)
-            for part in answers.blocks(asked.n):
-                yield answers.answer(question, rows, part)
-
-    def _kind_of(self, output: str | None) -> Kind:
-        return self._kind if output in (None, self._kind.library) else kind_named(str(output))
-
-    def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
-        """Fill the missing cells of rows, given what the rows have; what is there stays as it is, to the bit.
-
-        With several draws, a list of tables for multiple imputation. They are drawn at temperature 1, whatever `sample`
-        draws at: how far they differ says how sure the model is.
-        """
-        fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
-        table, kind = take_in(df)
-        seed = self._seed_of_call(random_state)
-        sampling = dataclasses.replace(self._sampling(), temperature_category=1.0, temperature_numeric=1.0)
-        with (
-            stage(self._progress(), "sample", len(table) * n_draws) as advance,
-            threads_for(fitted.config.model.width),
-        ):
-            filled = answers.impute(fitted, fitted.writer(sampling, seed, advance), table, n_draws)
-        built = [kind.build(frame) for frame in filled]
-        return built[0] if n_draws == 1 else built
-
-    def log_prob(
-        self, df: Any, by_column: bool = False, order: Sequence[str | int] | None = None
-    ) -> pd.Series | pd.DataFrame:
-        """Log-probability of each row in nats; with `by_column`, its parts, each given the columns before it.
-
-        For a number between atoms it is a density by the number's unit, for a time or a duration the chance of one
-        step of the column's clock. Prompts are blank, so that the values of all possible rows of a table of categories
-        add up to one. `order` names all columns in another order than that of the table.
-        """
-        with threads_for(self._check_fitted().config.model.width):
-            return answers.log_prob(self._check_fitted(), take_in(df)[0], by_column=by_column, order=order)
-
-    def outliers(self, df: Any, n: int = 10) -> pd.DataFrame:
-        """The n rows that the model finds least likely, each with the columns that surprise it most."""
-        with threads_for(self._check_fitted().config.model.width):
-            return answers.outliers(self._check_fitted(), take_in(df)[0], answers.count(n))
-
-    def predict_proba(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.DataFrame:
-        """Chances of each class of a column, given whatever the rows have of the others."""
-        name = self._predicted(target)
-        with threads_for(self._check_fitted().config.model.width):
-            return answers.predict_proba(self._check_fitted(), take_in(df)[0], name, seed_sequence(random_state))
-
-    def predict(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.Series:
-        """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others."""
-        name = self._predicted(target)
-        with threads_for(self._check_fitted().config.model.width):
-            return answers.predict(self._check_fitted(), take_in(df)[0], name, seed_sequence(random_state))
-
-    def rules(self) -> list[Rule]:
-        """The leaves of the trees as readable rules, each with its share of rows; `sample(n, leaf=…)` draws by them."""
-        return rules(self._check_fitted())
-
-    def _predicted(self, target: str | int | None) -> str | int:
-        name = target if target is not None else self._check_fitted().tree_target
-        if name is None:
-            raise ConfigError("say which column to predict: target=…")
-        return name
-
-    def _seed_of_call(self, random_state: Seed) -> np.random.SeedSequence:
-        """The seed that was asked for, or the next of the model's own."""
-        return self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
-
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file (`.tabtree`), whole or not at all."""
-        write_archive(path, self._as_it_is().to_members())
+        """Write the model to one file, whole or not at all.
 
-    def _as_it_is(self) -> Fitted:
-        """What was fitted, with the settings of sampling that hold now."""
-        fitted = self._check_fitted()
-        return dataclasses.replace(fitted, config=dataclasses.replace(fitted.config, sampling=self._sampling()))
+        Parameters
+        ----------
+        path
+            The file, by convention `.tabtree`; an existing one is replaced.
+
+        Examples
+        --------
+        >>> model.save(folder / "people.tabtree")
+        """
+        warn_if_file_leaks(self._check_fitted().record)
+        write_archive(path, self._as_it_is().to_members())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:
-        """Read a model file; nothing in it is executed."""
-        fitted = Fitted.from_members(read_archive(path, MEMBERS), os.fspath(path), choose_device(device))
+        """Read a model file; nothing in it is executed.
+
+        Parameters
+        ----------
+        path
+            A file that `save` or `ttf fit` wrote.
+        device, verbose
+            As of the class.
+
+        Examples
+        --------
+        >>> model.save(folder / "people.tabtree")
+        >>> TabTreeFormer.load(folder / "people.tabtree", verbose=False).summary()["preset"]
+        'auto'
+        """
+        return cls._of_members(read_archive(path, MEMBERS), os.fspath(path), device, verbose)
+
+    @classmethod
+    def _of_members(cls, members: Mapping[str, bytes], path: str, device: str, verbose: bool) -> TabTreeFormer:
+        # PyTorch is asked for its devices only where there are networks to put on them.
+        place = device if "forest.json" in members else choose_device(device)
+        fitted = Fitted.from_members(members, path, place)
         record, config = fitted.record, fitted.config
-        sections = {name: getattr(config, name) for name in SECTIONS}
-        rules = list(fitted.codec.rules.texts)
+        names = ("tokens", "forest") if fitted.forest is not None else SECTIONS
+        sections = {name: getattr(config, name) for name in names}
+        rules = list(fitted.codec.texts)
         model = cls(record["preset"], record["target"], **sections, constraints=rules, device=device, verbose=verbose)
         model.fitted_ = fitted
         model._kind = Kind()
@@ -364,43 +314,27 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         return model
 
     def summary(self) -> dict[str, Any]:
-        """What the model is, as plain data: columns, sizes, settings and the course of training."""
-        fitted = self._check_fitted()
-        layout = fitted.layout
-        return {
-            "columns": [
-                {**c.to_json(), "ids": s} for c, s in zip(fitted.schema.columns, fitted.ids_per_column, strict=True)
-            ],
-            "constraints": list(fitted.codec.rules.texts),
-            "tree_target": fitted.tree_target,
-            "tree_model": fitted.config.tree.model if fitted.tree_encoder else "none",
-            "trees": layout.n_trees,
-            "vocabulary": layout.n_vocab,
-            "length": layout.length,
-            "parameters": fitted.models[0].n_parameters,
-            "networks": len(fitted.models),
-            "config": fitted.config.to_json(),
-            **fitted.record,
-        }
+        """What the model is, as plain data: columns, sizes, settings and the course of training.
 
-    def _config(self, n_rows: int = 1000, n_classes: int | None = None, n_columns: int = 10) -> Config:
-        tree = {"model": self.tree} if isinstance(self.tree, str) else self.tree
-        if self.dp is not None and self.tree == "lightgbm":
-            tree = {}  # the default: under differential privacy there are no trees
-        sections = {
-            "tree": tree,
-            "tokens": self.tokens,
-            "model": self.model,
-            "train": self.train,
-            "sampling": self.sampling,
-        }
-        overrides = {name: value for name, value in sections.items() if value is not None}
-        return configure(self.preset, overrides, n_rows, n_classes, n_columns, self.privacy, self.dp is not None)
+        Examples
+        --------
+        >>> [column["name"] for column in model.summary()["columns"]]
+        ['age', 'job', 'smokes']
+        """
+        return summary_of(self._check_fitted())
+
+    def _overrides(self) -> dict[str, Any]:
+        """Settings that differ from the preset, by section."""
+        tree: Any = {"model": self.tree} if isinstance(self.tree, str) else self.tree
+        tree = None if self.tree == "lightgbm" else tree  # the default of every preset that has trees
+        names = ("tokens", "model", "train", "sampling", "forest")
+        sections = {"tree": tree, **{name: getattr(self, name) for name in names}}
+        return {name: value for name, value in sections.items() if value is not None}
 
     def _sampling(self) -> SampleConfig:
-        """Settings of sampling as they are now, on top of what the preset says of the fitted table."""
-        fitted = self._check_fitted()
-        return self._config(fitted.record["rows"], n_columns=len(fitted.schema.names)).sampling
+        """Settings of sampling as they are now, on top of those that were fitted."""
+        changes = {} if self.sampling is None else {"sampling": self.sampling}
+        return override(self._check_fitted().config, changes, prefix="").sampling
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()
@@ -410,3 +344,7 @@ class TabTreeFormer(BaseEstimator):  # type: ignore[misc]
         if fitted is None:
             raise NotFittedError("this TabTreeFormer is not fitted; call fit(df) first, or TabTreeFormer.load(path)")
         return fitted
+
+    def _check_released(self) -> Fitted:
+        warn_if_failed(self._check_fitted().record)
+        return self._check_fitted()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer.compare import GeneratorSpec, Table
+from tabtreeformer.evaluation.compare import GeneratorSpec, Table
 
 GOOD = """
 class Generator:

@@ -4,15 +4,15 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from benchmarks.__main__ import main, parser
+from benchmarks.__main__ import main
 from benchmarks.experiments import BASES, ablations, curves
 from benchmarks.generators import GENERATORS, HERE
 
 from benchmarks import __main__ as entry
-from tabtreeformer.compare import Limits, runner
-from tabtreeformer.compare.worker import _load
-from tabtreeformer.config import parse_settings
-from tabtreeformer.presets import configure
+from tabtreeformer.config.override import parse_settings
+from tabtreeformer.config.presets import configure
+from tabtreeformer.evaluation.compare import Limits, Results, compare, runner
+from tabtreeformer.evaluation.compare.worker import _load
 
 from .conftest import GOOD
 
@@ -28,7 +28,7 @@ def test_every_variant_is_a_setting_and_most_differ_from_the_whole():
             same.append(spec.name)
     assert len({spec.name for spec in VARIANTS}) == len(VARIANTS)
     # What is varied passes through the value that the preset has.
-    assert {name.split(" | ")[2] for name in same} <= {"whole", "lightgbm", "20", "50"}
+    assert {name.split(" | ")[2] for name in same} <= {"whole", "lightgbm", "20", "50", "1.0"}
     assert "small S | part | whole" in same
 
 
@@ -175,12 +175,22 @@ def test_names_that_do_not_exist_are_said(tmp_path):
     with pytest.raises(SystemExit, match="no generator 'nobody'"):
         main(["run", "--generators", "nobody", "--data", str(tmp_path)])
     with pytest.raises(SystemExit, match="no results"):
-        main(["report", "--results", str(tmp_path)])
+        main(["report", "--results", str(tmp_path / "none.csv")])
 
 
-def test_every_command_has_its_own_file_of_results():
-    options = [parser().parse_args([name]) for name in ("run", "ablate", "equal-time")]
-    assert len({str(o.results) for o in options}) == 3
+def test_experiments_share_a_file_of_results_and_count_only_their_own_runs(table, generator, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "scores_of", lambda *_: {})
+    one, other = (Results(tmp_path / "runs.csv", name) for name in ("comparison", "orders"))
+    limits, spec = Limits(budget_seconds=60), generator(GOOD)
+    assert len(list(compare([table], [spec], [0], one, limits))) == 1
+    assert other.read().empty
+    assert len(list(compare([table], [spec], [0, 1], other, limits))) == 2
+    assert (len(one.runs()), len(other.runs())) == (1, 2)
+
+
+def test_several_budgets_are_for_equal_time_only(tmp_path):
+    with pytest.raises(SystemExit, match="comparison takes one budget"):
+        main(["run", "--budget", "1m,5m", "--results", str(tmp_path / "runs.csv"), "--generators", "identity"])
 
 
 def test_rows_made_in_a_given_time_are_kept_apart(tmp_path, monkeypatch):
@@ -189,5 +199,5 @@ def test_rows_made_in_a_given_time_are_kept_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(entry, "load", lambda *_: None)
     where = ["--results", str(tmp_path / "runs.csv"), "--samples", str(tmp_path), "--generators", "identity"]
     main(["run", *where])
-    main(["equal-time", "--budgets", "1m,5m", *where])
+    main(["run", "equal-time", "--budget", "1m,5m", *where])
     assert places == [tmp_path, tmp_path / "1m", tmp_path / "5m"]

@@ -6,13 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.report import beside, build_tables, completed, forms, numbers, printed, write
+from benchmarks.report import beside, build_tables, forms, numbers, printed, write, write_marked
 
 from benchmarks import report
-from tabtreeformer.compare import Results, Run
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.evaluation.compare import Results, Run
 
 PRINTED = printed.printed()
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/dp.md", *(f"docs/lab/{n}.md" for n in ("experiments", "privacy", "asking", "scale")))
+"""Pages that have tables of results between marks."""
 EMPTY = pd.DataFrame(columns=["table", "generator", "seed", "budget_seconds", "metric", "value", "status", "message"])
 # The paper's raw table floors one R² at 0 that its summary did not: ttvae, boston, LN.
 FLOORED = "ttvae"
@@ -53,7 +56,7 @@ def test_tables_are_reproduced_from_the_stored_file(results):
 
 
 def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path):
-    store = Results(tmp_path / "equal_time.csv")
+    store = Results(tmp_path / "runs.csv", "equal-time")
     marks = {  # relative error, Shape, Trend, two-sample AUC, p of the distance test
         "auto": (0.02, 0.96, 0.95, 0.56, 0.9),
         "ttvae": (0.01, 0.97, 0.97, 0.62, 0.0),
@@ -83,7 +86,7 @@ def test_leaders_of_each_time_are_named_with_and_without_those_who_copy(tmp_path
 
 
 def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, tmp_path):
-    store = Results(tmp_path / "ablations.csv")
+    store = Results(tmp_path / "runs.csv", "ablations")
     names = [
         "small S | part | whole", "auto | temperature | 0.5", "auto | part | whole", "auto | mask ratio | 0.2",
         "auto | part | no trees", "auto | temperature | 0.2",
@@ -93,12 +96,14 @@ def test_parts_taken_away_and_settings_varied_have_tables_of_their_own(results, 
         store.add(Run("iris", name, 0, 60.0, "ok", "", values | {"shape": 0.9, "trend": 0.9, "dcr": 0.5}))
     tables = build_tables(results.read(), store.read(), EMPTY)
     assert tables["ablations"][1].index.tolist() == [
-        ("auto", "part", "whole"), ("auto", "part", "no trees"), ("small S", "part", "whole")
+        ("auto", "part", "whole", "iris"), ("auto", "part", "no trees", "iris"), ("small S", "part", "whole", "iris")
     ]  # fmt: skip
     assert tables["ablations"][1]["relative error"].tolist() == pytest.approx([0.2, 0.4, 0.0])
     assert tables["settings"][1].index.tolist() == [
-        ("auto", "mask ratio", "0.2"), ("auto", "temperature", "0.5"), ("auto", "temperature", "0.2")
+        ("auto", "mask ratio", "0.2", "iris"), ("auto", "temperature", "0.5", "iris"),
+        ("auto", "temperature", "0.2", "iris"),
     ]  # fmt: skip
+    assert tables["auto_parts"][1].index.tolist() == [("whole", "iris"), ("no trees", "iris")]
 
 
 def test_tables_that_only_controls_ran_on_put_nobody_out(tmp_path):
@@ -112,7 +117,7 @@ def test_tables_that_only_controls_ran_on_put_nobody_out(tmp_path):
 
 
 def test_a_curve_goes_through_the_runs_that_all_its_points_have(tmp_path):
-    store = Results(tmp_path / "ablations.csv")
+    store = Results(tmp_path / "runs.csv", "ablations")
     for table, heat, shape in (("iris", 2.0, 0.7), ("iris", 0.5, 0.9), ("boston", 0.5, 0.1)):
         store.add(Run(table, f"auto | temperature | {heat}", 0, 60.0, "ok", "", {"shape": shape}))
     assert numbers.curve(store.read(), "auto", "temperature", "shape").to_dict() == {0.5: 0.9, 2.0: 0.7}
@@ -122,16 +127,15 @@ def test_a_curve_goes_through_the_runs_that_all_its_points_have(tmp_path):
     assert numbers.curve(store.read(), "small S", "temperature", "shape").empty
 
 
-def test_runs_of_auto_made_elsewhere_fill_only_gaps(results, tmp_path):
-    path = tmp_path / "auto.csv"
-    row = {"label": "", "preset": "auto", "utility": 0.5, "shape": 0.1, "utility_LN": 0.5}
-    other = {**row, "label": "an ablation", "table": "wdbc", "seed": 0}
-    pd.DataFrame([{**row, "table": t, "seed": 0} for t in ("iris", "boston")] + [other]).to_csv(path, index=False)
-    frame = completed(results.read(), path)
-    shape = frame[(frame["metric"] == "shape") & (frame["generator"] == "auto")]
-    assert set(shape["table"]) == {"iris", "diabetes", "boston"}
-    assert shape.set_index(["table", "seed"])["value"][("iris", 0)] == pytest.approx(0.88)
-    assert numbers.relative_errors(frame).loc["auto", "tables"] == 3
+def test_scores_are_compared_with_those_of_real_rows_of_the_same_seed(tmp_path):
+    store = Results(tmp_path / "runs.csv")
+    for seed, real in ((0, 0.9), (1, 0.5)):
+        values = {f"real_{e}": real for e in numbers.EVALUATORS} | {f"utility_{e}": 0.1 for e in numbers.EVALUATORS}
+        store.add(Run("iris", "auto", seed, 60.0, "ok", "", values))
+        if seed == 0:
+            store.add(Run("iris", "tabmt", seed, 60.0, "ok", "", values))
+    line = numbers.utility(store.read()).loc[("iris", "RF")]
+    assert line.to_dict() == pytest.approx({"real": 0.7, "auto": -0.07, "tabmt": -0.09})
 
 
 def test_rivals_are_compared_on_the_runs_that_both_finished(results):
@@ -141,7 +145,7 @@ def test_rivals_are_compared_on_the_runs_that_both_finished(results):
     assert row["ours better in Shape"] == 2
 
 
-def test_a_rival_stands_beside_the_papers_numbers_on_the_same_tables(results):
+def test_a_rival_is_shown_next_to_the_papers_numbers_on_the_same_tables(results):
     frame = results.read()
     rows = beside(frame[frame["status"] == "ok"], PRINTED).loc["tabmt"]
     printed_shape = printed.read("fidelity").query("dataset == 'iris' and metric == 'shape' and model == 'tabmt'")
@@ -172,38 +176,57 @@ def test_the_papers_summaries_of_fidelity_and_privacy_follow_from_its_tables():
         assert mine.loc[row.model, "tables < 0.05"] == row.violations
 
 
-def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path):
-    out, page = tmp_path / "out", tmp_path / "docs" / "benchmark.md"
-    page.parent.mkdir()
-    shutil.copy(results.path, results.path.with_name("equal_time.csv"))
-    write(results.path.parent, out, samples=tmp_path / "none", data=tmp_path / "none", page=page)
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with the pages that have tables between marks."""
+    lab = tmp_path / "checkout" / "docs" / "lab"
+    lab.mkdir(parents=True)
+    for page in PAGES:
+        shutil.copy(ROOT / page, tmp_path / "checkout" / page)
+    return tmp_path / "checkout"
+
+
+def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path, checkout, monkeypatch):
+    out, page = tmp_path / "out", checkout / "docs" / "lab" / "benchmark.md"
+    equal = Results(results.path, "equal-time")
+    for run in results.runs():
+        equal.add(run)
+    monkeypatch.setattr(report, "write_marked", lambda *_: None)
+    write(results.path, out, samples=tmp_path / "none", data=tmp_path / "none", root=checkout)
     assert {p.suffix for p in (out / "tables").iterdir()} == {".md", ".csv", ".tex"}
     for figure in ("pareto", "equal_time"):
         assert (out / "figures" / f"{figure}.png").stat().st_size > 1000
     svg = (page.parent / "benchmark" / "equal_time.svg").read_text()
     assert [svg.count(f"<!-- {table}: Shape -->") for table in ("iris", "diabetes", "boston")] == [1, 1, 0]
     text = page.read_text()
-    assert "8 runs: 6 ended well, 1 failed, 1 took too long" in text
+    assert "8 runs: 6 succeeded, 1 failed, 1 took too long" in text
     assert "| tabsyn | 0 |" in text
     assert "no, \\| thanks" in text
     stored = pd.read_csv(out / "tables" / "summary.csv", index_col=0)
     assert stored.loc["auto", "Shape"] == pytest.approx(0.885, abs=1e-5)
 
 
-def test_only_those_with_all_runs_stand_in_the_readme(results, tmp_path, monkeypatch):
+def test_only_generators_with_all_runs_are_in_the_readme(results, checkout, monkeypatch):
     monkeypatch.setattr(report, "SMALL", ("iris", "diabetes"))
     monkeypatch.setattr(report, "SEEDS", 2)
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n" + "\n".join(report.MARKS) + "\nafter\n")
-    write(results.path.parent, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", readme=readme)
-    lines = readme.read_text().splitlines()
+    for name in ("asking", "privacy", "dp"):
+        shutil.copy(ROOT / "benchmarks" / "results" / f"{name}.csv", results.path.with_name(f"{name}.csv"))
+    write_marked(checkout, results.path, build_tables(results.read(), EMPTY, EMPTY))
+    lines = (checkout / "README.md").read_text().splitlines()
     assert [line for line in lines if line.startswith("| auto | 0.020 | 0.885 |")]
-    assert not [line for line in lines if "tabmt" in line]
-    assert (lines[0], lines[-1]) == ("before", "after")
+    assert not [line for line in lines if line.startswith("| tabmt |")]
     monkeypatch.setattr(report, "SEEDS", 3)
     with pytest.raises(ConfigError, match="no generator has 3 seeds"):
-        write(results.path.parent, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", readme=readme)
-    assert readme.read_text().splitlines() == lines
+        write_marked(checkout, results.path, build_tables(results.read(), EMPTY, EMPTY))
+    assert (checkout / "README.md").read_text().splitlines() == lines
+
+
+def test_the_pages_hold_what_the_stored_results_say(checkout):
+    stored = ROOT / "benchmarks" / "results" / "runs.csv"
+    frames = (Results(stored, name).read() for name in ("comparison", "ablations", "equal-time"))
+    write_marked(checkout, stored, build_tables(*frames))
+    for page in PAGES:
+        assert (checkout / page).read_text() == (ROOT / page).read_text(), page
 
 
 def test_runs_without_processor_times_are_drawn_where_they_can_be(results, tmp_path):
@@ -213,14 +236,8 @@ def test_runs_without_processor_times_are_drawn_where_they_can_be(results, tmp_p
     folder = tmp_path / "untimed"
     folder.mkdir()
     frame[~timed].to_csv(folder / "runs.csv", index=False)
-    write(folder, tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none", page=None)
+    write(folder / "runs.csv", tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none")
     assert (tmp_path / "out" / "figures" / "by_features.png").stat().st_size > 1000
-
-
-@pytest.mark.parametrize("name", ["runs", "ablations", "equal_time"])
-def test_the_stored_results_can_be_read(name):
-    frame = Results(Path(__file__).parents[2] / "benchmarks" / "results" / f"{name}.csv").read()
-    assert {"table", "generator", "seed", "metric", "value", "status"} <= set(frame.columns)
 
 
 def test_latex_has_as_many_cells_as_columns(results):

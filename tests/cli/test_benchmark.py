@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer.compare.page import best, table
-from tabtreeformer.compare.results import OK, Run
+from tabtreeformer.cli import generators
+from tabtreeformer.evaluation.compare.page import best, table
+from tabtreeformer.evaluation.compare.results import OK, Run
 
 MINE = """
 class Generator:
@@ -59,9 +60,9 @@ def test_the_table_is_never_taken_for_the_results(shop, tmp_path, run):
     words = ("benchmark", shop, "--target", "big", "--generators", "holdout", "-o", shop.with_suffix(".html"))
     code, _, said = run(*words)
     assert (code, shop.with_suffix(".runs.csv").exists()) == (0, True), said
-    code, _, said = run(*words, "--results", shop)
+    code, _, said = run(*words, "--overwrite", "--results", shop)
     assert code == 2
-    assert "shop.csv holds something else than results of runs" in said
+    assert "shop.csv: this command reads it" in said
     assert shop.read_bytes() == before
 
 
@@ -69,6 +70,27 @@ def test_a_generator_that_is_not_there_is_said_before_anything_runs(shop, tmp_pa
     code, _, said = run("benchmark", shop, "--target", "big", "--generators", "arf", "-o", tmp_path / "p.html")
     assert code == 2
     assert "arf is not installed" in said
+
+
+def test_without_the_repository_the_presets_and_the_controls_are_offered(shop, tmp_path, run, monkeypatch):
+    monkeypatch.setattr(generators, "REPOSITORY", tmp_path)
+    assert {"auto", "holdout"} <= {spec.name for spec in generators.known()} == {s.name for s in generators.BUILT_IN}
+    code, _, said = run("benchmark", shop, "--target", "big", "--generators", "arf", "-o", tmp_path / "p.html")
+    assert code == 2
+    assert "no generator 'arf'; there are auto" in said
+
+
+def test_a_folder_may_add_generators(shop, tmp_path, run):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "generators.json").write_text('[{"name": "theirs", "family": "package", "file": "mine.py"}]')
+    words = ("benchmark", shop, "--target", "big", "--generators", "theirs", "-o", tmp_path / "p.html")
+    code, _, said = run(*words, "--generators-from", tmp_path)
+    assert code == 0, said
+    assert "theirs, seed 0: ok" in said
+    (tmp_path / "generators.json").write_text('[{"name": "theirs", "files": "mine.py"}]')
+    code, _, said = run(*words, "--generators-from", tmp_path, "--overwrite")
+    assert code == 2
+    assert "generators.json is invalid" in said
 
 
 def test_the_best_of_several_is_marked_and_controls_do_not_compete():

@@ -6,9 +6,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from tabtreeformer import TabTreeFormer
-from tabtreeformer.progress import Console
+from tabtreeformer._runtime.progress import Console
+from tabtreeformer._runtime.seeds import seed_sequence
+from tabtreeformer.config.override import parse_settings
+from tabtreeformer.fitting.holdout import set_aside
 
 TINY = [
     "tree.tune=false", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
@@ -114,7 +118,7 @@ def test_rows_with_missing_values_are_learned_or_dropped(run, mixed, tmp_path):
     assert run("fit", "gaps.csv", "-o", "m.tabtree", *SETTINGS)[0] == 0
     assert run("sample", "m.tabtree", "-n", "60", "-o", "new.csv")[0] == 0
     assert pd.read_csv(tmp_path / "new.csv")["stadt"].isna().any()
-    code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", *SETTINGS)
+    code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", "--overwrite", *SETTINGS)
     assert code == 0
     assert "left out 30 of 60 rows with missing values" in err
     assert "index" not in err
@@ -130,7 +134,7 @@ def write(path, text):
         (["fit", "none.csv"], "there is no file none.csv"),
         (["fit", "peple.csv"], "there is no file peple.csv; did you mean people.csv?"),
         (["fit", "people.csv", "--target", "y"], "there is no column 'y'; the table has 'age'"),
-        (["fit", "people.csv", "--preset", "XL"], "preset must be one of auto, S, L, NM, got 'XL'"),
+        (["fit", "people.csv", "--preset", "XL"], "preset must be one of auto, trees, S, L, NM, got 'XL'"),
         (["fit", "people.csv", "--set", "train.stepps=3"], "there is no setting train.stepps"),
         (["fit", "people.csv", "--set", "steps"], "is not of the form section.field=value"),
         (["fit", "people.csv", "--tree", "oak"], "tree.model must be one of lightgbm"),
@@ -141,7 +145,7 @@ def write(path, text):
         (["fit", "people.csv", "--colour", "red"], "No such option"),
         (["fit", "people.txt"], "people.txt: the ending must be one of .csv, .tsv"),
         (["fit", "empty.csv"], "empty.csv is empty"),
-        (["fit", "twice.csv"], "twice.csv: column name 'a' stands more than once"),
+        (["fit", "twice.csv"], "twice.csv: column name 'a' occurs more than once"),
         (["fit", "header.csv"], "header.csv has 2 columns and no rows"),
         (["fit", "onerow.csv"], "the table has 1 row"),
         (["fit", "ragged.csv"], "ragged.csv, line 3 has 3 fields but the header has 2"),
@@ -242,8 +246,10 @@ def test_evaluate_prints_and_writes_scores_and_a_report(run, judged, tmp_path):
         assert fact in out, fact
     scores = json.loads((tmp_path / "s.json").read_text())["scores"]
     assert set(scores) == {
-        "utility", "shape", "trend", "detection", "dcr", "copies", "membership", "neighbour_ratio",
+        "utility", "shape", "trend", "detection", "laws", "grain", "detection_derived",
+        "dcr", "copies", "membership", "neighbour_ratio",
         "singling_out", "linkability", "inference",
+        "shape_unseen", "trend_unseen", "detection_unseen", "membership_density",
     }  # fmt: skip
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "new.csv against train.csv" in page
@@ -295,6 +301,19 @@ def test_a_holdout_is_set_aside_and_never_learned(run, table, tmp_path, mixed):
     assert run(*command.split()[1:])[0] == 0
 
 
+def test_the_command_line_and_python_set_the_same_rows_aside_and_learn_the_same_model(run, table, tmp_path):
+    common = ["--target", "income", "-o", "m.tabtree", "--holdout", 0.2, "--seed", 3, "--privacy", "off", *SETTINGS]
+    assert run("fit", table, *common)[0] == 0
+    command_line = TabTreeFormer.load(tmp_path / "m.tabtree", verbose=False)
+    df = pd.read_csv(table)
+    python = TabTreeFormer(target="income", **parse_settings(TINY), privacy="off", random_state=3, verbose=False)
+    python.fit(df, holdout=0.2)
+    _, held = set_aside(df, 0.2, seed_sequence(3))
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "m.holdout.csv"), held)
+    for one, other in zip(command_line.fitted_.models, python.fitted_.models, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
 @pytest.mark.parametrize("share", ["0", "1", "-0.5", "0.999", "1.5"])
 def test_a_holdout_must_leave_rows_on_both_sides(run, table, tmp_path, share):
     code, _, err = run("fit", table, "-o", "m.tabtree", "--holdout", share, *SETTINGS)
@@ -330,7 +349,7 @@ def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
         "identifier",
         "no value repeats",
         "dates written as text, %Y-%m-%d",
-        "holds in every row: end >= start",
+        "law: end >= start",
     ):
         assert words in out
     content = json.loads((tmp_path / "schema.json").read_text())
@@ -339,7 +358,7 @@ def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
     fit = ("fit", "orders.csv", "-o", "m.tabtree", "--schema", "schema.json", "--target", "kind", "--holdout", "0.3")
     code, _, err = run(*fit, *SETTINGS)
     assert code == 0
-    assert "'id': a key, written anew for each row, as A-" in err
+    assert "'id': a key, made up for each row, e.g. A-" in err
     assert "every row keeps: end >= start" in err
     assert run("sample", "m.tabtree", "-n", "80", "-o", "new.csv", "--seed", "1")[0] == 0
     new = pd.read_csv(tmp_path / "new.csv")

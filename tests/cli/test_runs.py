@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from tabtreeformer import TabTreeFormer
-from tabtreeformer.training import trainer
+from tabtreeformer.fitting.run import Run
 
 TINY = [
     "tree.tune=false", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
@@ -25,18 +25,18 @@ def fit(run, tmp_path, mixed):
     )
 
 
-@pytest.fixture
-def interrupted(monkeypatch):
-    """Ctrl-C in the second step of the first network."""
-    step = trainer._Run._step
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def interrupted(monkeypatch, request):
+    """Ctrl-C, or a polite request to end, in the second step of the first network."""
+    update = Run.update
 
-    def pressing(run, *rest):
+    def pressing(run):
         if run.history.name == "network 1" and run.history.steps == 1:
-            signal.raise_signal(signal.SIGINT)
-        return step(run, *rest)
+            signal.raise_signal(request.param)
+        return update(run)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer._Run, "_step", pressing)
+        patch.setattr(Run, "update", pressing)
         yield patch
 
 
@@ -67,7 +67,7 @@ def test_an_unfinished_run_is_not_thrown_away(fit, interrupted, tmp_path):
     assert fit("--checkpoint", "run")[0] == 130
     interrupted.undo()
     code, _, err = fit("--checkpoint", "run")
-    assert (code, "run holds an unfinished run; go on with --resume, or delete it" in err) == (2, True)
+    assert (code, "run holds an unfinished run; continue it with --resume, or delete it" in err) == (2, True)
     assert fit("--checkpoint", "run", "--resume", "--keep-checkpoint")[0] == 0
     assert (tmp_path / "run" / "run.json").exists()
 
@@ -83,18 +83,44 @@ def test_a_full_disk_at_the_end_leaves_no_broken_model_and_the_run_can_go_on(fit
     (tmp_path / "m.tabtree").write_bytes(b"the one before")
     with monkeypatch.context() as patch:
         patch.setattr(zipfile.ZipFile, "writestr", full)
-        code, _, err = fit("--resume", "--seed", 1)
+        code, _, err = fit("--resume", "--overwrite", "--seed", 1)
     assert (code, "cannot write m.tabtree: No space left on device" in err) == (2, True)
     assert (tmp_path / "m.tabtree").read_bytes() == b"the one before"
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "m.tabtree", "m.tabtree.run"}
-    monkeypatch.setattr(trainer._Run, "_step", None)  # nothing is left to train
-    assert fit("--resume", "--seed", 1)[0] == 0
+    monkeypatch.setattr(Run, "update", None)  # nothing is left to train
+    assert fit("--resume", "--overwrite", "--seed", 1)[0] == 0
     TabTreeFormer.load(tmp_path / "m.tabtree", verbose=False)
 
 
 def test_too_little_room_for_the_model_is_said_before_training(fit, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
-    monkeypatch.setattr(trainer._Run, "_step", None)
+    monkeypatch.setattr(Run, "update", None)
     code, _, err = fit()
     assert (code, "cannot write m.tabtree: it needs about" in err) == (2, True)
+
+
+def test_a_finished_fit_that_is_run_again_with_resume_says_so(fit, tmp_path):
+    assert fit("--resume")[0] == 0
+    before = (tmp_path / "m.tabtree").read_bytes()
+    code, out, _ = fit("--resume")
+    assert (code, "m.tabtree is finished, nothing to continue" in out) == (0, True)
+    assert (tmp_path / "m.tabtree").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_training_leaves_no_files(run, tmp_path, mixed, monkeypatch, number):
+    mixed.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "cache").mkdir()
+    seen = []
+
+    def stop(*rest, **options):
+        seen.extend((tmp_path / "cache").iterdir())
+        signal.raise_signal(number)
+
+    monkeypatch.setattr("tabtreeformer.fitting.out_of_core.table.draw_sample", stop)
+    handler = signal.getsignal(signal.SIGTERM)
+    assert run("fit", "people.csv", "--stream", "--cache-dir", "cache", *SETTINGS)[0] == 130
+    assert len(seen) == 1
+    assert not list((tmp_path / "cache").iterdir())
+    assert signal.getsignal(signal.SIGTERM) is handler

@@ -3,9 +3,9 @@ import json
 import pandas as pd
 import pytest
 
-from tabtreeformer import TabTreeFormer, read_table
-from tabtreeformer.streaming import run as streaming_run
-from tabtreeformer.streaming import work
+from tabtreeformer import TabTreeFormer, open_chunks, read_table
+from tabtreeformer.sampling.streaming import run as streaming_run
+from tabtreeformer.sampling.streaming import work
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_run_that_ended_early_is_taken_up(run, model, tmp_path, monkeypatch):
     assert code == 130
     code, _, err = run(*command, "-q")
     assert code == 2
-    assert "an unfinished run to rows.parquet is there; go on with resume=True (--resume)" in err
+    assert "an unfinished run to rows.parquet is there; continue it with resume=True (--resume)" in err
     state = json.loads((tmp_path / ".rows.parquet.parts" / "run.json").read_text())
     assert state["n"] == 9000
     code, out, _ = run(*command, "--resume")
@@ -61,7 +61,7 @@ def test_a_folder_takes_parts_from_two_processes(run, model, tmp_path):
         "sample", model, "-n", 9000, "-o", "rows/", "--seed", 3, "--workers", 2, "--balance", "income", "-q"
     )
     assert (code, err) == (0, "")
-    parts = sorted((tmp_path / "rows").iterdir())
+    parts = sorted((tmp_path / "rows").glob("part*"))
     assert [part.name for part in parts] == [f"part-0000{k}.parquet" for k in range(3)]
     rows = pd.concat([read_table(part) for part in parts])
     assert rows["income"].value_counts().tolist() == [4500, 4500]
@@ -81,3 +81,27 @@ def test_what_cannot_be_is_one_line(run, model, words, fault):
     assert code == 2
     assert fault in err
     assert err.count("\n") == 1
+
+
+def test_a_finished_folder_that_is_asked_for_again_says_so(run, model, tmp_path):
+    command = ["sample", model, "-n", 9000, "-o", "rows/", "--batch-size", 4096]
+    assert run(*command)[0] == 0
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "rows").iterdir()}
+    for words in ([], ["--resume"]):  # no seed was chosen: any seed is the same request
+        code, out, err = run(*command, *words)
+        assert (code, out) == (0, "")
+        assert "rows is finished: all 9,000 rows are there, nothing to do" in err
+    for other in (["--seed", 4], ["-n", 9001]):
+        code, _, err = run(*command, *other)
+        assert (code, "cannot write rows: the folder holds rows of another run" in err) == (2, True)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "rows").iterdir()} == before
+    assert sum(len(part) for part in open_chunks(tmp_path / "rows")) == 9000  # the note of the run is no part
+
+
+def test_a_finished_file_that_is_resumed_says_so(run, model, tmp_path):
+    command = ["sample", model, "-n", 10, "-o", "rows.csv", "--resume"]
+    assert run(*command)[0] == 0
+    before = (tmp_path / "rows.csv").read_bytes()
+    code, out, _ = run(*command)
+    assert (code, out) == (0, "rows.csv is finished, nothing to continue; write it again with --overwrite\n")
+    assert (tmp_path / "rows.csv").read_bytes() == before

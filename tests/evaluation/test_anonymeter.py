@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer.evaluation import inference, linkability, singling_out
+from tabtreeformer.data.schema import Schema
+from tabtreeformer.evaluation.attacks import inference, linkability, singling_out
+from tabtreeformer.evaluation.attacks.predicates import match
+from tabtreeformer.evaluation.attacks.risk import Rate, Risk
 from tabtreeformer.evaluation.context import Context
 from tabtreeformer.evaluation.encoding import encode
-from tabtreeformer.evaluation.gower import Gower
-from tabtreeformer.evaluation.predicates import match
+from tabtreeformer.evaluation.metrics.gower import Gower
 from tabtreeformer.evaluation.references import Tables
-from tabtreeformer.evaluation.risk import Rate, Risk
-from tabtreeformer.schema import Schema
 
 PYTHON = Path(__file__).parents[2] / ".venv" / "anonymeter" / "bin" / "python"
 

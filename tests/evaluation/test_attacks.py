@@ -6,14 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.evaluation import evaluate, inference, singling_out
+from tabtreeformer.evaluation import evaluate
+from tabtreeformer.evaluation.attacks import inference, singling_out
+from tabtreeformer.evaluation.attacks.predicates import Clause, Relation, count, match
+from tabtreeformer.evaluation.attacks.risk import Rate, Risk
 from tabtreeformer.evaluation.encoding import encode
-from tabtreeformer.evaluation.gower import Gower
-from tabtreeformer.evaluation.predicates import Clause, Relation, count, match
-from tabtreeformer.evaluation.risk import Rate, Risk
-from tabtreeformer.progress import Silent
-from tabtreeformer.schema import Schema
+from tabtreeformer.evaluation.metrics.gower import Gower
 
 ATTACKS = ["singling_out", "linkability", "inference"]
 
@@ -92,7 +93,7 @@ def test_sensitive_columns_are_those_attacked(train, test, leaky):
 def test_many_columns_are_attacked_in_part_and_that_is_said(draw):
     tables = [pd.concat([draw(30, s + k).add_suffix(str(k)) for k in range(0, 40, 10)], axis=1) for s in range(3)]
     score = evaluate(*tables, target="owner30", metrics=["inference"]).scores["inference"]
-    assert len(score.breakdown["columns"]) == inference.MOST_SECRETS
+    assert len(score.breakdown["columns"]) == inference.MAX_SECRETS
     assert score.breakdown["columns"][0]["column"] == "owner30"
     assert "20 of 24 columns were attacked" in score.note
 

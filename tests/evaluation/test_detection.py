@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer.evaluation import detection as detection_module
 from tabtreeformer.evaluation import evaluate
+from tabtreeformer.evaluation.metrics import detection as detection_module
 
 
 def detect(train: pd.DataFrame, synthetic: pd.DataFrame, **arguments):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tabtreeformer.data.schema import Column, Schema
 from tabtreeformer.errors import SchemaError
 from tabtreeformer.evaluation.encoding import LARGEST, MISSING, encode
-from tabtreeformer.schema import Column, Schema
 
 
 def codes_of(train: list, other: list, dtype: object = object) -> tuple[list[int], list[int], tuple[str, ...]]:

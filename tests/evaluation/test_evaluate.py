@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.data.schema import CATEGORICAL, Schema
 from tabtreeformer.errors import ConfigError, MissingExtraError, SchemaError
-from tabtreeformer.evaluation import METRICS, Evaluation, evaluate, evaluators, utility
-from tabtreeformer.progress import Silent
-from tabtreeformer.schema import CATEGORICAL, Schema
+from tabtreeformer.evaluation import METRICS, Evaluation, evaluate
+from tabtreeformer.evaluation.metrics import evaluators, utility
 
 
 def values(evaluation: Evaluation) -> dict[str, float]:
@@ -56,13 +57,14 @@ def test_returned_training_rows_fail_every_test_of_privacy(identity):
     assert identity.scores["dcr"].breakdown["violation"] is True
     assert scores["copies"] == 1
     assert scores["membership"] > 0.9
+    assert scores["membership_density"] > 0.65
     assert scores["neighbour_ratio"] == 0
     assert min(scores[name] for name in ("singling_out", "linkability", "inference")) > 0.8
 
 
 def test_returned_training_rows_are_pointed_out_where_detection_falls_far_below_one_half(identity):
     assert identity.scores["detection"].value < 0.2
-    assert "rows of the one table stand in the other" in identity.scores["detection"].note
+    assert "rows of one table are in the other" in identity.scores["detection"].note
 
 
 def test_independent_columns_have_shape_but_no_trend_and_are_detected(marginals, perfect):
@@ -98,6 +100,7 @@ def test_fresh_real_rows_pass_everything(perfect):
     assert perfect.scores["dcr"].breakdown["violation"] is False
     assert scores["copies"] < 0.01
     assert 0.45 < scores["membership"] < 0.55
+    assert 0.45 < scores["membership_density"] < 0.55
     assert scores["neighbour_ratio"] == pytest.approx(perfect.scores["neighbour_ratio"].ceiling, abs=0.05)
 
 
@@ -215,8 +218,8 @@ def test_progress_is_reported_stage_by_stage(train, test, fresh):
     evaluate(train, test, fresh, metrics=["trend", "detection", "dcr"], progress=listener)
     assert "detection of synthetic rows" in listener.names
     assert "nearest training rows of independent columns" in listener.names
-    # The held-out rows are asked about once, though both the value and the ceiling need them.
-    assert listener.names.count("nearest training rows of held-out rows") == 1
+    # All held-out rows for the value, and each half of them for the ceiling.
+    assert listener.names.count("nearest training rows of held-out rows") == 3
 
 
 # ---- without a hold-out, without a target
@@ -225,13 +228,15 @@ def test_progress_is_reported_stage_by_stage(train, test, fresh):
 def test_without_a_hold_out_nothing_has_a_ceiling_and_some_is_left_out(train, fresh):
     listener = Listener()
     evaluation = evaluate(train, None, fresh, target="owner", progress=listener)
-    assert set(evaluation.scores) == {"shape", "trend", "detection", "copies", "neighbour_ratio"}
+    alone = {"shape", "trend", "detection", "laws", "grain", "detection_derived", "copies", "neighbour_ratio"}
+    assert set(evaluation.scores) == alone
     attacks = {"singling_out", "linkability", "inference"}
-    assert set(evaluation.left_out) == {"utility", "dcr", "membership"} | attacks
+    unseen = {"shape_unseen", "trend_unseen", "detection_unseen"}
+    assert set(evaluation.left_out) == {"utility", "dcr", "membership", "membership_density"} | attacks | unseen
     assert all("give a hold-out" in reason for reason in evaluation.left_out.values())
     assert all(score.ceiling is None and score.floor is not None for score in evaluation.scores.values())
     assert evaluation.to_frame()["ceiling"].isna().all()
-    assert len(listener.notes) == 6
+    assert len(listener.notes) == 10
     assert Evaluation.from_json(evaluation.to_json()).left_out == evaluation.left_out
 
 

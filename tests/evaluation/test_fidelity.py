@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from tabtreeformer.evaluation import evaluate
-from tabtreeformer.evaluation.correlation import correlations
-from tabtreeformer.evaluation.fidelity import binned, cramers_v, ks_complement, total_variation_complement
+from tabtreeformer.evaluation.metrics.correlation import correlations
+from tabtreeformer.evaluation.metrics.fidelity import binned, cramers_v, ks_complement, total_variation_complement
 
 EXACT = 1e-12
 

@@ -11,11 +11,11 @@ from sklearn.compose import make_column_transformer
 from sklearn.metrics.pairwise import cosine_distances
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
-from tabtreeformer.evaluation import neighbours
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation.encoding import Table, encode
-from tabtreeformer.evaluation.neighbours import Neighbours, Quantiles, Space
-from tabtreeformer.progress import Silent
-from tabtreeformer.schema import Schema
+from tabtreeformer.evaluation.metrics import neighbours
+from tabtreeformer.evaluation.metrics.neighbours import Neighbours, Quantiles, Space
 
 SINGLE = 1e-6
 """What single precision leaves of a distance."""
@@ -117,7 +117,7 @@ import json, resource, time
 import numpy as np, scipy.stats
 from tabtreeformer.evaluation.context import Context
 from tabtreeformer.evaluation.encoding import Feature, Table
-from tabtreeformer.evaluation.privacy import copies, dcr
+from tabtreeformer.evaluation.attacks.distances import copies, dcr
 from tabtreeformer.evaluation.references import Tables
 
 def peak_mib():

@@ -9,10 +9,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_distances
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
+from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation import evaluate
-from tabtreeformer.evaluation.copies import found_in, significant
+from tabtreeformer.evaluation.attacks.copies import found_in, significant
 from tabtreeformer.evaluation.encoding import encode
-from tabtreeformer.schema import Schema
 
 NUMBERS, TEXTS = ["age", "pay", "rooms", "tax"], ["city", "owner"]
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
+from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation import evaluate
-from tabtreeformer.schema import Schema
 
 PYTHON = Path(__file__).parents[2] / ".venv" / "sdmetrics" / "bin" / "python"
 EXACT = 1e-9

@@ -12,13 +12,14 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tabtreeformer.evaluation import evaluate, relative_error, search, summarise
-from tabtreeformer.evaluation import utility as utility_module
-from tabtreeformer.evaluation.auc import auc, weighted_auc
+from tabtreeformer.data.schema import Schema
+from tabtreeformer.evaluation import evaluate, relative_error, summarise
 from tabtreeformer.evaluation.encoding import encode
-from tabtreeformer.evaluation.evaluators import SPACES, Choice, Scaler, quick_settings
-from tabtreeformer.evaluation.utility import r_squared
-from tabtreeformer.schema import Schema
+from tabtreeformer.evaluation.metrics import evaluator_search as search
+from tabtreeformer.evaluation.metrics import utility as utility_module
+from tabtreeformer.evaluation.metrics.auc import auc, weighted_auc
+from tabtreeformer.evaluation.metrics.evaluators import SPACES, Choice, Scaler, quick_settings
+from tabtreeformer.evaluation.metrics.utility import r_squared
 
 PAPER = Path(__file__).parents[1] / "paper"
 EXACT = 1e-9
@@ -151,7 +152,7 @@ def test_ln_is_linear_regression_for_numbers(train, test, fresh):
 
 def test_linear_regression_on_a_large_sparse_matrix_agrees_with_the_direct_solution(train, test, fresh, monkeypatch):
     direct = evaluate(train, test, fresh, target="tax", metrics=["utility"])
-    monkeypatch.setattr("tabtreeformer.evaluation.evaluators.DENSE_CELLS", 0)
+    monkeypatch.setattr("tabtreeformer.evaluation.metrics.evaluators.DENSE_CELLS", 0)
     in_steps = evaluate(train, test, fresh, target="tax", metrics=["utility"])
     assert scores_of(in_steps)["LN"] == pytest.approx(scores_of(direct)["LN"], abs=1e-4)
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tabtreeformer.config import ModelConfig
+from tabtreeformer.config.settings import ModelConfig
 from tabtreeformer.model.decoder import Decoder
 
 CONFIG = ModelConfig(width=24, feed_forward=40, heads=3, layers=2)

@@ -4,17 +4,17 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tabtreeformer.config import ModelConfig
+from tabtreeformer.config.settings import ModelConfig
 from tabtreeformer.errors import ConfigError
 from tabtreeformer.model import SlotModel
-from tabtreeformer.tokens import MASK, Kind, Slot, TokenLayout
+from tabtreeformer.tokens import MASK, Slot, SlotKind, TokenLayout
 
 SLOTS = [
-    Slot(Kind.BIN, 0, 3),
-    Slot(Kind.QUANTILE, 0, 20, ranges=((0, 5), (5, 12), (12, 20))),
-    Slot(Kind.CATEGORY, 1, 4),
-    Slot(Kind.QUANTILE, 2, 6, atoms=frozenset({0, 3})),
-    Slot(Kind.CATEGORY, 3, 70),
+    Slot(SlotKind.BIN, 0, 3),
+    Slot(SlotKind.QUANTILE, 0, 20),
+    Slot(SlotKind.CATEGORY, 1, 4),
+    Slot(SlotKind.QUANTILE, 2, 6, atoms=frozenset({0, 3})),
+    Slot(SlotKind.CATEGORY, 3, 70),
 ]
 LAYOUT = TokenLayout.build([3, 2, 4], SLOTS)
 SMALL = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "softmax": "allowed", "pool": 2}
@@ -31,9 +31,6 @@ def rows(n=7, layout=LAYOUT) -> torch.Tensor:
     generator = torch.Generator().manual_seed(3)
     local = torch.stack([torch.randint(slot.size, (n,), generator=generator) for slot in layout.slots], 1)
     T = layout.n_trees
-    if layout is LAYOUT:  # an id that its bin allows
-        starts = torch.tensor(SLOTS[1].ranges)[local[:, T]]
-        local[:, T + 1] = starts[:, 0] + local[:, T + 1] % (starts[:, 1] - starts[:, 0])
     return torch.from_numpy(layout.to_tokens(local[:, :T].numpy(), local[:, T:].numpy()))
 
 
@@ -44,7 +41,7 @@ def step_by_step(network: SlotModel, tokens: torch.Tensor, masked: torch.Tensor)
     losses = []
     for slot in range(layout.n_values):
         hidden = network.hidden(masked[:, : 1 + layout.n_trees + slot])[:, -1]
-        losses.append(F.cross_entropy(network.slot_logits(hidden, slot, local), local[:, slot], reduction="none"))
+        losses.append(F.cross_entropy(network.slot_logits(hidden, slot), local[:, slot], reduction="none"))
     return torch.stack(losses, 1)
 
 
@@ -57,22 +54,10 @@ def test_loss_is_the_cross_entropy_of_each_slot_over_its_own_ids(config):
     torch.testing.assert_close(network.loss(masked, None, tokens), step_by_step(network, tokens, masked).mean())
 
 
-@torch.no_grad()
-def test_ids_that_the_bin_rules_out_have_no_chance():
-    network, tokens = model(), rows()
-    hidden = network.hidden(tokens[:, :5])[:, -1]
-    drawn = torch.zeros(len(tokens), 5, dtype=torch.int32)
-    drawn[:, 0] = 1
-    chances = torch.softmax(network.slot_logits(hidden, 1, drawn), 1)
-    assert chances[:, 5:12].sum(1).tolist() == pytest.approx([1.0] * len(tokens))
-    assert not chances[:, :5].any()
-    assert not chances[:, 12:].any()
-
-
 @pytest.mark.parametrize("tabled", [256, 0])
 @torch.no_grad()
-def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_intervals_only(monkeypatch, tabled):
-    monkeypatch.setattr("tabtreeformer.model.slot_model.TABLED", tabled)
+def test_smoothing_spreads_the_target_of_intervals_over_neighbouring_intervals_only(monkeypatch, tabled):
+    monkeypatch.setattr("tabtreeformer.model.slot_heads.MAX_TABLED", tabled)
     plain, smooth = model(), model(smoothing=1.0)
     smooth.load_state_dict(plain.state_dict())
     assert any(head.kernels is not None for head in smooth.heads) == bool(tabled)
@@ -81,13 +66,13 @@ def test_smoothing_spreads_the_target_of_intervals_over_allowed_neighbouring_int
     expected = []
     for slot, facts in enumerate(SLOTS):
         hidden = plain.hidden(tokens[:, : 4 + slot])[:, -1]
-        log_chances = torch.log_softmax(plain.slot_logits(hidden, slot, local), 1)
+        log_chances = torch.log_softmax(plain.slot_logits(hidden, slot), 1)
         for r in range(len(tokens)):
             target = int(local[r, slot])
-            if facts.kind != Kind.QUANTILE:
+            if facts.kind != SlotKind.QUANTILE:
                 expected.append(-log_chances[r, target].item())
                 continue
-            low, high = facts.ranges[int(local[r, slot - 1])] if facts.ranges else (0, facts.size)
+            low, high = 0, facts.size
             weights = [
                 math.exp(-0.5 * (i - target) ** 2) if i == target or not {i, target} & facts.atoms else 0.0
                 for i in range(low, high)
@@ -103,7 +88,7 @@ def test_biases_start_at_the_frequencies():
     network.start_from(tokens)
     network.head.weight.zero_()
     hidden = network.hidden(tokens[:, :6])[:, -1]
-    chances = torch.softmax(network.slot_logits(hidden, 2, torch.zeros(400, 5, dtype=torch.int32)), 1)[0]
+    chances = torch.softmax(network.slot_logits(hidden, 2), 1)[0]
     counts = torch.bincount(torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))[:, 2], minlength=4) + 0.5
     torch.testing.assert_close(chances, (counts / counts.sum()).float())
 
@@ -164,7 +149,7 @@ def test_in_any_order_each_slot_is_predicted_from_those_before_it():
         values = line[:, 4:9][:, order]
         for k, slot in enumerate(order):
             hidden = network.hidden(torch.cat([line[:, :4], values[:, :k]], 1), order=ORDERS[row : row + 1])[:, -1]
-            logits = network.slot_logits(hidden, slot, local[row : row + 1])
+            logits = network.slot_logits(hidden, slot)
             losses.append(F.cross_entropy(logits, local[row : row + 1, slot]))
     torch.testing.assert_close(network.loss(masked, ORDERS, tokens), torch.stack(losses).mean())
 
@@ -184,8 +169,8 @@ def test_in_any_order_cached_states_are_the_same_and_the_next_slot_matters():
 
 
 @torch.no_grad()
-def test_a_table_without_trees_numbers_or_ranges_has_a_model():
-    layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2), Slot(Kind.CATEGORY, 1, 3)])
+def test_a_table_without_trees_or_numbers_has_a_model():
+    layout = TokenLayout.build([], [Slot(SlotKind.CATEGORY, 0, 2), Slot(SlotKind.CATEGORY, 1, 3)])
     network, tokens = model(layout, basis=4), rows(5, layout)
     torch.testing.assert_close(network.loss(tokens, None, tokens), step_by_step(network, tokens, tokens).mean())
 

@@ -1,21 +1,23 @@
 import numpy as np
 import pytest
 
-from tabtreeformer.tokens import BOS, EOS, MASK, Kind, Slot, TokenLayout
+from tabtreeformer.tokens import BOS, EOS, MASK, Slot, SlotKind, TokenLayout
 
 
 def paper_example() -> TokenLayout:
     """The paper's worked example: T=200 trees of up to 200 leaves, 10 categories of up to 20 values, 10 numbers."""
-    values = [Slot(Kind.CATEGORY, c, 20 if c == 3 else 5) for c in range(10)]
+    values = [Slot(SlotKind.CATEGORY, c, 20 if c == 3 else 5) for c in range(10)]
     for c in range(10, 20):
-        values += [Slot(Kind.BIN, c, 10), Slot(Kind.QUANTILE, c, 1000 if c == 12 else 40)]
+        values += [Slot(SlotKind.BIN, c, 10), Slot(SlotKind.QUANTILE, c, 1000 if c == 12 else 40)]
     return TokenLayout.build([200 if k == 5 else 30 for k in range(200)], values)
 
 
 @pytest.fixture
 def small() -> TokenLayout:
     """Two trees, then a category, then a number."""
-    return TokenLayout.build([2, 3], [Slot(Kind.CATEGORY, 0, 4), Slot(Kind.BIN, 1, 5), Slot(Kind.QUANTILE, 1, 6)])
+    return TokenLayout.build(
+        [2, 3], [Slot(SlotKind.CATEGORY, 0, 4), Slot(SlotKind.BIN, 1, 5), Slot(SlotKind.QUANTILE, 1, 6)]
+    )
 
 
 def test_sizes_follow_the_formulas_of_the_paper():
@@ -25,7 +27,7 @@ def test_sizes_follow_the_formulas_of_the_paper():
 
 
 def test_kinds_stand_one_after_the_other_with_quantiles_last(small):
-    assert [small.offset(kind) for kind in Kind] == [3, 6, 10, 15]
+    assert [small.offset(kind) for kind in SlotKind] == [3, 6, 10, 15]
     assert small.quantile_tokens == range(15, 21)
     assert small.n_vocab == 21
 
@@ -64,7 +66,7 @@ def test_quantiles_know_their_column(small):
 
 
 def test_a_table_without_trees_or_numbers_has_a_layout():
-    layout = TokenLayout.build([], [Slot(Kind.CATEGORY, 0, 2)])
+    layout = TokenLayout.build([], [Slot(SlotKind.CATEGORY, 0, 2)])
     assert (layout.length, layout.n_vocab, layout.n_trees) == (3, 5, 0)
     assert len(layout.numeric_groups) == layout.quantile_positions.size == len(layout.quantile_tokens) == 0
     assert layout.to_tokens(np.empty((1, 0), dtype=int), np.array([[1]])).tolist() == [[BOS, 4, EOS]]

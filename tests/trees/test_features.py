@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.schema import Schema
 from tabtreeformer.trees import FeatureEncoder, Features, Target, choose_target
 
 

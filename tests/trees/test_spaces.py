@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tabtreeformer.config import TREE_MODELS
+from tabtreeformer.config.settings import TREE_MODELS
 from tabtreeformer.trees.spaces import LIGHTGBM_SPACE, SPACES, canonical, defaults
 
 PAPER = Path(__file__).parents[1] / "paper" / "search_spaces.json"
@@ -22,7 +22,7 @@ def test_the_space_of_lightgbm_is_the_papers():
 
 
 def test_every_model_of_the_config_has_a_space():
-    assert tuple(SPACES) == TREE_MODELS
+    assert list(SPACES) == list(TREE_MODELS)
     assert all(bool(space) == (name != "none") for name, space in SPACES.items())
 
 

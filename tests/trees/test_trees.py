@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtreeformer.config import TREE_MODELS, TreeConfig
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.config.settings import TREE_MODELS, TreeConfig
 from tabtreeformer.errors import ArchiveError, ConfigError, MissingExtraError, NotFittedError
-from tabtreeformer.progress import Silent
 from tabtreeformer.trees import Features, Target, fit_leaf_model, load_leaf_model
 from tabtreeformer.trees.decision_tree import DecisionTree
 from tabtreeformer.trees.features import LARGEST

@@ -8,12 +8,12 @@ import numpy as np
 import optuna
 import pytest
 
-from tabtreeformer.config import TreeConfig
-from tabtreeformer.progress import Silent
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.config.settings import TreeConfig
 from tabtreeformer.trees import Features, Target
 from tabtreeformer.trees.decision_tree import DecisionTree
 from tabtreeformer.trees.spaces import DECISION_TREE_SPACE, Parameter
-from tabtreeformer.trees.tuning import score, split, tune
+from tabtreeformer.trees.tuning import FOLDS, score, split, tune
 
 SPACE = {"size": Parameter(low=0, high=100, step=5, default=0, aliases=("extent",))}
 SPACE |= {"rate": Parameter(low=0.1, high=0.9, default=0.5)}
@@ -68,8 +68,8 @@ class Recorder:
 
 
 def test_as_many_trials_are_made_as_asked_each_on_every_fold(guess, zeros):
-    tune(guess, SPACE, *zeros, TreeConfig(trials=7, folds=4), 0, Silent())
-    assert len(guess.built) == 7 * 4
+    tune(guess, SPACE, *zeros, TreeConfig(trials=7), 0, Silent())
+    assert len(guess.built) == 7 * FOLDS
 
 
 def test_the_best_of_the_trials_is_returned(guess, zeros):
@@ -105,10 +105,11 @@ def test_fixed_parameters_are_used_and_not_searched(guess, zeros, name):
     assert (best["size"], best["other"]) == (33, "x")
 
 
-@pytest.mark.parametrize("config", [TreeConfig(folds=7), TreeConfig(params={"size": 1, "rate": 0.5})])
-def test_too_few_rows_or_nothing_free_means_no_search(guess, zeros, config):
-    progress = Recorder()
-    assert tune(guess, SPACE, *zeros, config, 0, progress) == dict(config.params)
+@pytest.mark.parametrize(("n_rows", "params"), [(2 * FOLDS - 1, {}), (None, {"size": 1, "rate": 0.5})])
+def test_too_few_rows_or_nothing_free_means_no_search(guess, zeros, n_rows, params):
+    progress, rows = Recorder(), np.arange(zeros[0].n_rows)[:n_rows]
+    few = [part.take(rows) for part in zeros]
+    assert tune(guess, SPACE, *few, TreeConfig(params=params), 0, progress) == params
     assert not guess.built
     assert not progress.stages
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+import threading
+import warnings
+from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
 
 from .._version import __version__
-from ..errors import TabTreeFormerError
+from ..errors import ReadingWarning, TabTreeFormerError
 from .audit import audit
 from .benchmark import benchmark
 from .card import card
+from .command import command
 from .evaluate import evaluate
+from .explain import explain
 from .fit import fit
+from .fit_database import fit_database
 from .impute import impute
 from .inspect import inspect
 from .predict import predict
 from .sample import sample
+from .sample_database import sample_database
 from .schema import schema
 from .score import score
 
@@ -33,9 +42,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command in (fit, sample, impute, score, predict, inspect, schema, evaluate, benchmark, audit, card):
+for function in (
+    fit,
+    sample,
+    impute,
+    score,
+    predict,
+    inspect,
+    explain,
+    schema,
+    evaluate,
+    benchmark,
+    audit,
+    card,
+    fit_database,
+    sample_database,
+):
     # Docstrings are raw; what keeps help from running examples together is a real backspace.
-    app.command(help=cleandoc(command.__doc__ or "").replace(r"\b", "\b"))(command)
+    app.command(help=cleandoc(function.__doc__ or "").replace(r"\b", "\b"))(command(function))
 
 
 def _show_version(wanted: bool) -> None:
@@ -59,7 +83,8 @@ def main(arguments: list[str] | None = None) -> None:
     if not arguments or (len(arguments) == 1 and not arguments[0].startswith("-")):
         arguments = [*arguments, "--help"]  # a bare command asks for help
     try:
-        sys.exit(app(arguments, prog_name="ttf", standalone_mode=False) or 0)
+        with _terminating_as_interrupting(), _warning_in_one_line(quiet=not {"-q", "--quiet"}.isdisjoint(arguments)):
+            sys.exit(app(arguments, prog_name="ttf", standalone_mode=False) or 0)
     except _UsageFault as error:
         _fail(error.format_message())
     except TabTreeFormerError as error:
@@ -67,6 +92,37 @@ def main(arguments: list[str] | None = None) -> None:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("ttf: stopped", err=True)
         sys.exit(130)
+
+
+@contextlib.contextmanager
+def _terminating_as_interrupting() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does: what was begun is cleaned up, and a fit ends with the best so far."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _warning_in_one_line(quiet: bool) -> Iterator[None]:
+    """Warnings of this package are notes to a user, not hints at a line of code."""
+    show = warnings.showwarning
+
+    def noted(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category.__module__.startswith("tabtreeformer"):
+            if not quiet:
+                typer.echo(f"ttf: {' '.join(str(message).split())}", err=True)
+        else:
+            show(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=ReadingWarning)
+        warnings.showwarning = noted
+        yield
 
 
 # typer brings its own click or uses the installed one, by version; its own names are the same in both.

@@ -1,35 +1,35 @@
-"""`ttf audit`: does a model file hold anything of a real row?"""
+"""`ttf audit`: does a model file contain anything of a real row?"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Decimal, Encoding, Format, Missing, Quote, Sep, given
+from .._runtime.terminal import printable
+from .options import Model, ReadOptions
 
 if TYPE_CHECKING:
-    from ..audit import Audit
+    from ..privacy.audit import Audit
 
 
 def audit(
-    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
+    model: Model,
+    reading: ReadOptions,
     train: Annotated[
         str | None,
-        typer.Option(help="The table that it was fitted on; without it only origins are checked.", show_default=False),
+        typer.Option(
+            help="The table that it was fitted on; without it only the origin of each value is checked.",
+            show_default=False,
+        ),
     ] = None,
-    rare_floor: Annotated[int, typer.Option(help="A value that fewer training rows have could name somebody.")] = 5,
+    rare_floor: Annotated[
+        int, typer.Option(help="A value of fewer training rows than this could identify somebody.")
+    ] = 5,
     show: Annotated[bool, typer.Option("--show", help="Print the private values that were found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    sep: Sep = None,
-    encoding: Encoding = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    form: Format = None,
 ) -> None:
-    r"""Walk every number and text of a model file, say where it comes from, and look for values of real rows.
+    r"""Go through every number and text of a model file, report its origin, and search for values of real rows.
 
     Exit code 0: nothing found; 1: something found; 2: the file or the table could not be read.
 
@@ -41,11 +41,10 @@ def audit(
     """
     import json
 
-    from ..audit import audit as walk
-    from ..tables import read_table
+    from ..data.io import read_table
+    from ..privacy.audit import audit as walk
 
-    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
-    table = None if train is None else read_table(train, **options)
+    table = None if train is None else read_table(train, **reading.given())
     result = walk(model, table, rare_floor=rare_floor)
     if as_json:
         typer.echo(json.dumps(result.to_json(show), indent=1, ensure_ascii=False))
@@ -64,19 +63,19 @@ def _show(result: Audit, show: bool) -> None:
     table = Table("member", "path", "values", "origin", box=None, header_style="bold")
     for place in result.places:
         cells = (place["member"], place["path"], f"{place['count']:,}", f"{place['kind']}: {place['origin']}")
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     console.print(table)
     for finding in result.findings:
-        console.print(Text(f"FOUND  {finding.kind}: {finding.sentence(show)}"))
+        console.print(Text(printable(f"FOUND  {finding.kind}: {finding.sentence(show)}")))
     if result.coincidences:
         console.print(
-            Text(f"by chance: {result.coincidences:,} numbers match rare values, as unrelated numbers would as often")
+            Text(f"by chance: {result.coincidences:,} numbers match rare values, no more than unrelated numbers would")
         )
     walked = f"{sum(place['count'] for place in result.places):,} numbers and texts"
     against = (
         "origins only; give --train to look for values of real rows"
         if result.rows is None
-        else f"held against {result.rows:,} training rows, values of fewer than {result.rare_floor} are rare"
+        else f"compared with {result.rows:,} training rows, values of fewer than {result.rare_floor} are rare"
     )
     verdict = "PASS" if result.passed else "FAIL"
     kinds = f"{len(result.findings)} findings" if result.findings else "nothing found"

@@ -2,107 +2,132 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .columns import describe
-from .options import SOURCES, Categorical, Decimal, Encoding, Format, Missing, Quiet, Quote, Sep, given
+from .options import SOURCES, ColumnOptions, Overwrite, Quiet, ReadOptions
+from .outputs import check_output
 
 if TYPE_CHECKING:
-    from ..compare import GeneratorSpec
+    from ..evaluation.compare import GeneratorSpec
 
 DEFAULT = ("auto", "holdout", "identity", "marginals", "bootstrap", "arf", "tvae", "ctgan", "tabularargn")
 
 
-def benchmark(
-    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
-    target: Annotated[str, typer.Option(help="Column that users of the rows will predict.", show_default=False)],
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions:
+    """Which generators are compared, for how long, and where the results go."""
+
+    target: Annotated[str, typer.Option(help="Column that users of the rows will predict.", show_default=False)]
     generators: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas between, or files with a class Generator; by default those that are installed. "
-            "Known: auto, S, L, NM, holdout, identity, marginals, bootstrap, arf, ctgan, tvae, tabularargn, "
-            "forestdiffusion, realtabformer, great.",
+            help="Names separated by commas, or files with a class Generator; by default auto, the controls and other "
+            "installed packages. Always there: auto, trees, S, L, NM, holdout, identity, marginals, bootstrap.",
             show_default=False,
         ),
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Splits and fits a generator.", min=1)] = 1,
-    budget: Annotated[str, typer.Option(help="Most processor time of a fit and its rows, as 90s, 5m or 1h.")] = "10m",
-    output: Annotated[Path, typer.Option("--output", "-o", help="The comparison page.")] = Path("comparison.html"),
+    ] = None
+    generators_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with more generators (a generators.json and their files), e.g. benchmarks/generators of the "
+            "repository; found by itself where the package runs from a checkout.",
+            show_default=False,
+        ),
+    ] = None
+    seeds: Annotated[int, typer.Option(help="Splits, and fits per generator.", min=1)] = 1
+    budget: Annotated[str, typer.Option(help="Maximum processor time of a fit and its rows, e.g. 90s, 5m or 1h.")] = (
+        "10m"
+    )
+    output: Annotated[Path, typer.Option("--output", "-o", help="The comparison page.")] = Path("comparison.html")
+    overwrite: Overwrite = False
     results: Annotated[
         Path | None,
         typer.Option(
-            help="All numbers as CSV, which a second call completes; by default beside the page, ending in .runs.csv."
+            help="All numbers as CSV, which a second call completes; by default next to the page, ending in .runs.csv."
         ),
-    ] = None,
+    ] = None
     environments: Annotated[
         Path | None,
         typer.Option(
-            "--envs", help="Folder of virtual environments of generators, as python -m benchmarks makes them."
+            "--envs",
+            help="Folder of virtual environments of generators, as `python -m benchmarks envs` makes.",
         ),
-    ] = None,
-    categorical: Categorical = None,
-    schema_file: Annotated[
-        Path | None,
-        typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
-    ] = None,
-    sep: Sep = None,
-    encoding: Encoding = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    form: Format = None,
+    ] = None
+
+
+def benchmark(
+    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
+    asked: BenchmarkOptions,
+    columns: ColumnOptions,
+    reading: ReadOptions,
     quiet: Quiet = False,
 ) -> None:
-    r"""Compare generators on your table: the same rows, the same judge, one page.
+    r"""Compare generators on your table: the same rows, the same scores, one page.
 
     \b
     Examples:
       ttf benchmark people.csv --target income
       ttf benchmark people.csv --target income --generators auto,tvae,mine.py --seeds 3 -o people.html
     """
-    from ..compare import Limits, Results, compare, from_frame
-    from ..compare.page import write_page
+    from .._runtime.progress import parse_duration
+    from ..data.io import read_table
     from ..errors import import_extra
-    from ..files import check_writable
-    from ..progress import parse_duration
-    from ..tables import read_table
+    from ..evaluation.compare import Limits, Results, compare, from_frame
 
-    check_writable(output)
+    reads, path = [table, columns.schema_file], asked.results or asked.output.with_suffix(".runs.csv")
+    check_output(asked.output, reads, asked.overwrite)
+    check_output(path, reads, True)  # results of an earlier call are completed, not replaced
     import_extra("jinja2", "report")
-    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
-    df = read_table(table, **options)
-    own = from_frame(df, target, Path(table).stem, describe(df, target, categorical, schema_file))
-    ready, absent = _ready(generators, environments)
-    store = Results(results or output.with_suffix(".runs.csv"))  # page.csv may well be the table
-    limits = Limits(budget_seconds=parse_duration(budget))
+    df = read_table(table, **reading.given())
+    own = from_frame(df, asked.target, Path(table).stem, describe(df, asked.target, columns))
+    ready, absent = _ready(asked.generators, asked.environments, asked.generators_from)
+    store = Results(path)
+    limits = Limits(budget_seconds=parse_duration(asked.budget))
     for note in () if quiet else own.notes:
         typer.echo(note, err=True)
-    for run in compare([own], ready, range(seeds), store, limits):
+    for run in compare([own], ready, range(asked.seeds), store, limits):
         if not quiet:
             took = f" in {run.values['fit_seconds']:.0f} s" if "fit_seconds" in run.values else ""
             typer.echo(f"{run.generator}, seed {run.seed}: {run.status}{took} {run.message}".rstrip(), err=True)
-    runs = [r for r in store.runs() if r.table == own.name and r.seed < seeds]
-    names = [spec.name for spec in ready]
-    runs = sorted((r for r in runs if r.generator in names), key=lambda r: names.index(r.generator))
-    facts = {
-        "table": own.name, "rows": len(own.frame), "columns": own.frame.shape[1], "target": target, "seeds": seeds,
-        "notes": own.notes, "absent": absent,
-    }  # fmt: skip
-    write_page(output, runs, facts, {spec.name: spec.family for spec in ready})
+    _write_page(asked, own, store, ready, absent)
     if not quiet:
-        typer.echo(f"wrote {output} and {store.path}")
+        typer.echo(f"wrote {asked.output} and {store.path}")
 
 
-def _ready(names: str | None, environments: Path | None) -> tuple[list[GeneratorSpec], list[str]]:
-    """The generators that can run here; what was asked for by name and cannot is an error."""
-    from ..compare import choose, located
+def _write_page(asked: BenchmarkOptions, own: Any, store: Any, ready: list[GeneratorSpec], absent: list[str]) -> None:
+    """Write the page of the runs that were asked for, in the order of the generators."""
+    from ..evaluation.compare.page import write_page
+
+    names = [spec.name for spec in ready]
+    runs = [r for r in store.runs() if r.table == own.name and r.seed < asked.seeds and r.generator in names]
+    facts = {
+        "table": own.name, "rows": len(own.frame), "columns": own.frame.shape[1], "target": asked.target,
+        "seeds": asked.seeds, "notes": own.notes, "absent": absent,
+    }  # fmt: skip
+    families = {spec.name: spec.family for spec in ready}
+    write_page(asked.output, sorted(runs, key=lambda r: names.index(r.generator)), facts, families)
+
+
+def _ready(names: str | None, environments: Path | None, folder: Path | None) -> tuple[list[GeneratorSpec], list[str]]:
+    """Return the generators that can run here, and those that are not installed; what was named must be installed."""
     from ..errors import ConfigError
+    from ..evaluation.compare import choose, located
+    from .generators import known
 
-    ready, absent = [], []
-    for spec in choose(DEFAULT if names is None else names.split(",")):
+    available = known(folder)
+    if names is None:
+        there = {spec.name for spec in available}
+        wanted = [name for name in DEFAULT if name in there]
+        absent = [name for name in DEFAULT if name not in there]
+    else:
+        wanted, absent = names.split(","), []
+    ready = []
+    for spec in choose(wanted, available):
         found = located(spec, environments)
         if found is not None:
             ready.append(found)

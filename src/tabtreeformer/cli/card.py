@@ -1,4 +1,4 @@
-"""`ttf card`: what a model file was made from, how good and how safe it was found to be."""
+"""`ttf card`: what a model file was made from, and how good and how safe it was found to be."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Annotated
 
 import typer
 
+from .._runtime.terminal import printable
+from .options import Model, Overwrite
+from .outputs import check_output
+
 
 def card(
-    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
+    model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead of Markdown.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write it to this file.", show_default=False)
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     r"""Print the model card: the data in numbers, settings, versions, figures, protection, and limits of the claims.
 
@@ -25,13 +30,15 @@ def card(
     """
     import json
 
-    from ..card import model_card, to_markdown
-    from ..files import replacing
+    from .._runtime.files import replacing
+    from ..privacy.card import model_card, to_markdown
 
+    if output is not None:
+        check_output(output, [model], overwrite)
     content = model_card(model)
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if as_json else to_markdown(content)
     if output is None:
-        typer.echo(text, nl=False)
+        typer.echo(printable(text), nl=False)
         return
     with replacing(output) as temporary:
         temporary.write_text(text, encoding="utf-8")

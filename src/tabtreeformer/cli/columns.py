@@ -5,20 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
-    from ..schema import Schema
+    from ..data.schema import Schema
+    from .options import ColumnOptions
 
 
-def describe(
-    df: pd.DataFrame, target: str | None, categorical: list[str] | None, schema_file: Path | None = None
-) -> Schema:
-    """What the columns are: as a file says or as inferred, with those that the user calls categorical."""
-    from ..schema import CATEGORICAL, Schema
+def describe(df: pd.DataFrame, target: str | None, options: ColumnOptions) -> Schema:
+    """The schema of a file or the inferred one, with the columns that the user declares categorical."""
+    from ..data.schema import Schema
 
-    schema = Schema.infer(df, target) if schema_file is None else Schema.load(schema_file).matched(df)
-    for name in categorical or ():
+    schema = Schema.infer(df, target) if options.schema_file is None else Schema.load(options.schema_file).matched(df)
+    return with_categories(schema, options.categorical)
+
+
+def public_schema(options: ColumnOptions) -> Schema | None:
+    """The schema exactly as the file has it: under differential privacy none of it may be looked up in the rows."""
+    from ..data.schema import Schema
+
+    if options.schema_file is None:
+        return None
+    return with_categories(Schema.load(options.schema_file), options.categorical)
+
+
+def with_categories(schema: Schema, names: list[str] | None) -> Schema:
+    """The schema in which these columns are categorical."""
+    from ..data.schema import CATEGORICAL
+
+    for name in names or ():
         schema = schema.with_kind(name, CATEGORICAL)
     return schema

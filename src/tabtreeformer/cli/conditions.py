@@ -14,9 +14,9 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..conditions import Condition
     from ..tokens import TableCodec
-    from ..tokens.column import ColumnCodec
+    from ..tokens.codecs.column import ColumnCodec
+    from ..tokens.conditions import Condition
 
 CONDITION = (
     "Every row meets it: sex=Female, age=30..40 (between), state=CA,NY (one of), 'hours=>=40' (also >, <, <=, !=), "
@@ -42,8 +42,8 @@ def read_conditions(texts: list[str], table: TableCodec) -> dict[str | int, Cond
 
 def read_condition(text: str, codec: ColumnCodec) -> Condition:
     """Read what stands after `COLUMN=`."""
-    from .. import conditions as c
-    from ..schema import MEASURED
+    from ..data.schema import MEASURED
+    from ..tokens import conditions as c
 
     text, column = text.strip(), codec.column
     if _quoted(text):
@@ -99,7 +99,14 @@ def _split(text: str, table: TableCodec, option: str) -> tuple[ColumnCodec, str]
     if not fitting:
         table.schema.column(text.partition("=")[0])  # says which there are
     name = max(fitting, key=lambda name: len(str(name)))
-    return table.columns[table.schema.names.index(name)], text[len(str(name)) + 1 :]
+    place = table.place_of(name)
+    if place is not None:
+        return table.columns[place], text[len(str(name)) + 1 :]
+    from ..tokens.codecs.column import ColumnCodec
+    from ..tokens.codecs.constant import ConstantCodec
+
+    # A law computes the column: there is nothing learned to look values up in.
+    return ColumnCodec(table.schema.column(name), ConstantCodec(None), missing=True), text[len(str(name)) + 1 :]
 
 
 def _value(text: str, codec: ColumnCodec) -> Any:
@@ -128,10 +135,8 @@ def _is_class(text: str, codec: ColumnCodec) -> bool:
 
 def _labels(codec: ColumnCodec) -> tuple[Any, ...]:
     """The values of a column that takes them from a list."""
-    from ..tokens.labels import LabelCodec
-    from ..tokens.written import TextCodec
-
-    known = codec.inner.labels.values if isinstance(codec.inner, LabelCodec | TextCodec) else ()
+    labels = codec.inner.known_values()
+    known = () if labels is None else labels.values
     return (*known, *(label for label in codec.column.categories or () if label not in known))
 
 

@@ -1,129 +1,144 @@
-"""`ttf evaluate`: judge synthetic rows, whatever tool wrote them."""
+"""`ttf evaluate`: score synthetic rows, whatever tool wrote them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .columns import describe
-from .options import SOURCES, Categorical, Decimal, Encoding, Format, Missing, Quiet, Quote, Sep, given
+from .options import SOURCES, ColumnOptions, Overwrite, Quiet, ReadOptions
+from .outputs import check_output
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
 
 
-def evaluate(
-    train: Annotated[str, typer.Argument(help=f"The rows that were learned from: {SOURCES}.", show_default=False)],
-    synthetic: Annotated[str, typer.Argument(help="The rows to judge.", show_default=False)],
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """What is measured, against what, and where the results go."""
+
     holdout: Annotated[
         str | None,
-        typer.Option(help="Real rows that were not learned from; without them privacy cannot be judged."),
-    ] = None,
+        typer.Option(help="Real rows that were not learned from; without them privacy cannot be measured."),
+    ] = None
     target: Annotated[
-        str | None, typer.Option(help="Column that users will predict; without it utility cannot be judged.")
-    ] = None,
-    categorical: Categorical = None,
-    schema_file: Annotated[
-        Path | None,
-        typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
-    ] = None,
+        str | None, typer.Option(help="Column that users will predict; without it utility cannot be measured.")
+    ] = None
     metric: Annotated[
         list[str] | None,
         typer.Option(
             help="Only this metric. Can be given more than once. One of utility, shape, trend, detection, "
-            "dcr, copies, membership, neighbour_ratio, singling_out, linkability, inference."
+            "laws, grain, detection_derived, shape_unseen, trend_unseen, detection_unseen, dcr, copies, "
+            "membership, membership_density, "
+            "neighbour_ratio, singling_out, linkability, inference."
         ),
-    ] = None,
+    ] = None
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(help="A column whose values nobody should be able to infer; all, unless some are named."),
-    ] = None,
+        typer.Option(help="A column whose values nobody should be able to infer; by default all of them."),
+    ] = None
     model: Annotated[
         Path | None,
         typer.Option(
             help="The model file that wrote the rows: its own verdict, and risks that were accepted, are shown too.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     tuned: Annotated[
         bool, typer.Option("--tuned", help="Tune the models of the utility metric as the paper does; takes minutes.")
-    ] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
-    html_file: Annotated[Path | None, typer.Option("--html", help="Write a report to this file.")] = None,
+    ] = False
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None
+    html_file: Annotated[Path | None, typer.Option("--html", help="Write a report to this file.")] = None
+    overwrite: Overwrite = False
     hide_rows: Annotated[
         bool, typer.Option("--hide-rows", help="Leave out the part of the report that shows real rows.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    sep: Sep = None,
-    encoding: Encoding = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    form: Format = None,
+    ] = False
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0
+
+
+def evaluate(
+    train: Annotated[str, typer.Argument(help=f"The rows that were learned from: {SOURCES}.", show_default=False)],
+    synthetic: Annotated[str, typer.Argument(help="The synthetic rows.", show_default=False)],
+    asked: EvaluateOptions,
+    columns: ColumnOptions,
+    reading: ReadOptions,
     quiet: Quiet = False,
 ) -> None:
-    r"""Judge synthetic rows: useful, faithful, safe?
+    r"""Score synthetic rows: useful, faithful, safe?
 
-    Every number stands beside what real held-out rows score and what independent columns score.
+    Every number is shown beside that of real held-out rows and that of independent columns.
 
     \b
     Examples:
       ttf evaluate train.csv new.csv --holdout test.csv --target income
       ttf evaluate train.csv new.csv --holdout test.csv --target income --html report.html --json scores.json
     """
+    from .._runtime.progress import Console, Silent
+    from ..data.io import read_table
     from ..errors import import_extra
-    from ..evaluation import evaluate as judge
-    from ..files import check_writable, replacing
-    from ..progress import Console, Silent
-    from ..tables import TableOptions, locate, read_table
+    from ..evaluation import evaluate as measure
 
-    options = given(sep=sep, encoding=encoding, quote=quote, decimal=decimal, missing=missing, format=form)
-    for path in (json_file, html_file):
+    for path in (asked.json_file, asked.html_file):
         if path is not None:
-            check_writable(path)
-    if html_file is not None:
+            check_output(path, [train, synthetic, asked.holdout, asked.model, columns.schema_file], asked.overwrite)
+    if asked.html_file is not None:
         import_extra("jinja2", "report")
+    options = reading.given()
     real, new = read_table(train, **options), read_table(synthetic, **options)
-    test = None if holdout is None else read_table(holdout, **options)
-    schema = describe(real, target, categorical, schema_file)
-    evaluation = judge(
+    test = None if asked.holdout is None else read_table(asked.holdout, **options)
+    schema = describe(real, asked.target, columns)
+    evaluation = measure(
         real,
         test,
         new,
-        target=target,
+        target=asked.target,
         schema=schema,
-        metrics=metric,
-        sensitive=sensitive,
-        utility="tuned" if tuned else "quick",
-        random_state=seed,
+        metrics=asked.metric,
+        sensitive=asked.sensitive,
+        utility="tuned" if asked.tuned else "quick",
+        random_state=asked.seed,
         progress=Silent() if quiet else Console(),
     )
-    if model is not None:
-        evaluation = _beside_the_model(evaluation, model)
-    if json_file is not None:
-        import json
-
-        with replacing(json_file) as temporary:
-            temporary.write_text(json.dumps(evaluation.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
-    if html_file is not None:
-        from ..report import write_report
-
-        title = " against ".join(locate(table, TableOptions(**options)).title for table in (synthetic, train))
-        write_report(html_file, evaluation, real, test, new, schema=schema, title=title, show_rows=not hide_rows)
+    if asked.model is not None:
+        evaluation = _beside_the_model(evaluation, asked.model)
+    title = _title(synthetic, train, options)
+    _write(evaluation, (real, test, new), asked, schema=schema, title=title)
     if not quiet:
         _show(evaluation)
-        for path in (json_file, html_file):
+        for path in (asked.json_file, asked.html_file):
             if path is not None:
                 typer.echo(f"wrote {path}")
+
+
+def _title(synthetic: str, train: str, options: dict[str, Any]) -> str:
+    from ..data.io import TableOptions, locate
+
+    return " against ".join(locate(table, TableOptions(**options)).title for table in (synthetic, train))
+
+
+def _write(evaluation: Evaluation, tables: tuple[Any, Any, Any], asked: EvaluateOptions, **about: Any) -> None:
+    """Write the numbers and the report, where they were asked for."""
+    import json
+
+    from .._runtime.files import replacing
+
+    if asked.json_file is not None:
+        with replacing(asked.json_file) as temporary:
+            temporary.write_text(json.dumps(evaluation.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+    if asked.html_file is not None:
+        from ..evaluation.report import write_report
+
+        write_report(asked.html_file, evaluation, *tables, **about, show_rows=not asked.hide_rows)
 
 
 def _beside_the_model(evaluation: Evaluation, path: Path) -> Evaluation:
     """Add what a model file says of itself to the facts of an evaluation."""
     from dataclasses import replace
 
-    from ..card import model_card
+    from ..privacy.card import model_card
 
     privacy = model_card(path)["privacy"] or {}
     facts = {"name": path.name, "verdict": privacy.get("verdict", "not judged")}
@@ -137,7 +152,7 @@ def _show(evaluation: Evaluation) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..report.verdict import judge
+    from ..evaluation.report.verdict import verdicts
 
     console = Console(highlight=False)
     table = Table("metric", "synthetic", "real held-out", "independent", "goal", box=None, header_style="bold")
@@ -145,7 +160,7 @@ def _show(evaluation: Evaluation) -> None:
         numbers = ("–" if n is None or n != n else f"{n:.3f}" for n in (score.value, score.ceiling, score.floor))
         table.add_row(name, *numbers, {"half": "0.5"}.get(score.goal, score.goal))
     console.print(table)
-    for verdict in judge(evaluation):
+    for verdict in verdicts(evaluation):
         console.print(Text(f"{verdict.question} {verdict.word}. {verdict.sentence}"))
     about = evaluation.facts.get("model")
     if about:

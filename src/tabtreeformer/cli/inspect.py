@@ -1,4 +1,4 @@
-"""`ttf inspect`: what a model file holds."""
+"""`ttf inspect`: what is in a model file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
+from .._runtime.terminal import printable
+from .options import Model
+
 
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
+    model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Show what a model file holds: columns, sizes, settings and the course of training."""
+    """Show what is in a model file: columns, sizes, settings and the course of training."""
     from ..synthesizer import TabTreeFormer
 
     summary = TabTreeFormer.load(model, device="cpu", verbose=False).summary()
     if as_json:
-        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+        typer.echo(printable(json.dumps(summary, indent=2, ensure_ascii=False)))
     else:
         _show(model, summary)
 
@@ -30,25 +33,40 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     megabytes = path.stat().st_size / 2**20
-    console.print(Text(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {summary['rows']:,} rows"))
+    console.print(
+        Text(printable(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {summary['rows']:,} rows"))
+    )
+    if not summary["networks"]:
+        console.print(
+            Text(printable(f"trees      they write, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
+        )
+    else:
+        _show_networks(console, summary)
+    console.print(Text(printable(f"written by tabtreeformer {summary['versions']['tabtreeformer']}")))
+    table = Table("column", "kind", "dtype", "ids", box=None, header_style="bold")
+    for column in summary["columns"]:
+        ids = " + ".join(str(size) for size in column["ids"])
+        table.add_row(*(Text(printable(cell)) for cell in (column["name"], column["kind"], column["dtype"], ids)))
+    console.print(table)
+    for text in summary["laws"] or summary["constraints"]:
+        console.print(Text(printable(f"every row keeps: {text}")))
+
+
+def _show_networks(console: Any, summary: dict[str, Any]) -> None:
+    from rich.text import Text
+
     tree = f"{summary['tree_model']}, {summary['trees']} trees"
     if summary["trees"] and summary["tree_target"] is not None:
         tree += f" predicting {summary['tree_target']!r}"
-    console.print(Text(f"trees      {tree}"))
+    console.print(Text(printable(f"trees      {tree}")))
     networks = f"{summary['networks']} networks of {summary['parameters']:,} parameters"
     console.print(
-        Text(f"networks   {networks}, {summary['length']} tokens a row, {summary['vocabulary']:,} known tokens")
+        Text(f"networks   {networks}, {summary['length']} tokens per row, {summary['vocabulary']:,} known tokens")
     )
     for run in summary["training"]:
         loss = f", validation loss {min(v[2] for v in run['validations']):.4f}" if run["validations"] else ""
         kept = f", weights of step {run['best_step']}" if run["best_step"] else ""
         rate = run["rows"] / run["seconds"] if run["seconds"] else 0
-        console.print(Text(f"training   {run['name']}: {run['steps']} steps, {rate:,.0f} rows/s{loss}{kept}"))
-    console.print(Text(f"written by tabtreeformer {summary['versions']['tabtreeformer']}"))
-    table = Table("column", "kind", "dtype", "ids", box=None, header_style="bold")
-    for column in summary["columns"]:
-        ids = " + ".join(str(size) for size in column["ids"])
-        table.add_row(*(Text(str(cell)) for cell in (column["name"], column["kind"], column["dtype"], ids)))
-    console.print(table)
-    for text in summary["constraints"]:
-        console.print(Text(f"every row keeps: {text}"))
+        console.print(
+            Text(printable(f"training   {run['name']}: {run['steps']} steps, {rate:,.0f} rows/s{loss}{kept}"))
+        )

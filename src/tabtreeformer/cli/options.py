@@ -1,55 +1,161 @@
-"""Options that several commands share: where a table is and how it is written down, the device, how much to say."""
+"""Options that several commands share, each declared once: how a table is stored, what its columns are, the device."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from ..synthesizer import TabTreeFormer
+
 SOURCES = (
-    "a file (.csv, .tsv, .jsonl, also packed as .gz; .parquet, .feather, .xlsx, .duckdb), a table in one "
-    "(shop.duckdb#orders) or a database URL (sqlite:///shop.db#orders)"
+    "a file (.csv, .tsv, .jsonl, also compressed as .gz; .parquet, .feather, .xlsx, .duckdb), a table in a file "
+    "(shop.duckdb#orders), a database URL (sqlite:///shop.db#orders) or - for a pipe"
 )
 
-Sep = Annotated[
-    str | None,
-    typer.Option(help="What stands between the fields of a CSV file, as ';' or tab; found out when reading."),
+Model = Annotated[Path, typer.Argument(help="A model file written by `ttf fit`.", show_default=False)]
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="Where to write the rows; same formats as above.", show_default=False)
 ]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Of a text file, as latin-1; by default its own mark, else UTF-8.", show_default=False),
-]
-Quote = Annotated[str | None, typer.Option(help="What stands around fields of a CSV file that hold a separator.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal point of a CSV file, . or a comma; found out when reading.")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="What stands for a missing value in a CSV file, as '?'. Can be given more than once."),
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="csv, jsonl, parquet, feather, excel or duckdb, where the ending does not say."),
-]
-Query = Annotated[str | None, typer.Option(help="What to ask a database for, as 'select * from orders'.")]
-TableName = Annotated[str | None, typer.Option("--table", help="Which table of a database.")]
-Sheet = Annotated[str | None, typer.Option(help="Which sheet of an Excel file.")]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
-]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AcceptRisk = Annotated[
     str | None,
     typer.Option(
         "--accept-risk",
         metavar="REASON",
-        help="Write rows of a model that failed its privacy verdict; the reason is kept in the model file.",
+        help="Write rows of a model that failed its privacy verdict; the reason is recorded in the model file.",
         show_default=False,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a table of a database that is there already.")]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace an existing file or database table. A file that is read is never replaced."
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, jsonl, parquet, feather, excel or duckdb, where the ending does not say it."),
+]
+Neutralize = Annotated[
+    bool,
+    typer.Option(
+        "--neutralize",
+        help="Put an apostrophe before text in a CSV file that a spreadsheet would compute, e.g. '=1+1'.",
+    ),
+]
+Query = Annotated[str | None, typer.Option(help="SQL to read rows with, e.g. 'select * from orders'.")]
+TableName = Annotated[str | None, typer.Option("--table", help="Table of a database.")]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Treat this column of numbers as categories. Can be given more than once."),
+]
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Keep the options that were given; the others have the defaults of `TableOptions`."""
-    return {name: value for name, value in options.items() if value is not None}
+@dataclass(frozen=True, kw_only=True)
+class RuntimeOptions:
+    """Where a model computes, and how much is printed."""
+
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto"
+    quiet: Quiet = False
+
+    def load(self, path: Path) -> TabTreeFormer:
+        """Read a model file."""
+        from ..synthesizer import TabTreeFormer
+
+        return TabTreeFormer.load(path, device=self.device, verbose=not self.quiet)
+
+    def echo(self, message: str, err: bool = False) -> None:
+        """Print a line, unless nothing is to be printed."""
+        if not self.quiet:
+            typer.echo(message, err=err)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How a text file is stored."""
+
+    sep: Annotated[
+        str | None, typer.Option(help="Separator of a CSV file, e.g. ';' or tab; detected when reading.")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help="Encoding of a text file, e.g. latin-1; by default its byte-order mark, else UTF-8.",
+            show_default=False,
+        ),
+    ] = None
+    quote: Annotated[str | None, typer.Option(help="Quote character of a CSV file.")] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal point of a CSV file, . or a comma; detected when reading.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The options that were given, as fields of `TableOptions`; the others have its defaults."""
+        return {_FIELDS.get(name, name): value for name, value in vars(self).items() if value is not None}
+
+
+_FIELDS = {"form": "format", "table_name": "table"}
+"""Names of options that differ from those of `TableOptions`: `format` and `table` have other meanings here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(TextOptions):
+    """How a file that is read is stored."""
+
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(help="Word for a missing value in a CSV file, e.g. '?'. Can be given more than once."),
+    ] = None
+    form: Format = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(ReadOptions):
+    """How a table that is read is stored, in a file or in a database."""
+
+    query: Query = None
+    table_name: TableName = None
+    sheet: Sheet = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsOptions(ReadOptions):
+    """Of a command that reads rows and writes them again: the text options hold for both files."""
+
+    neutralize: Neutralize = False
+    overwrite: Overwrite = False
+
+    def reading(self) -> dict[str, Any]:
+        """Options to read the rows with."""
+        return {name: value for name, value in self.given().items() if name not in ("overwrite", "neutralize")}
+
+    def writing(self) -> dict[str, Any]:
+        """Options to write the rows with; the format of the output is that of its ending."""
+        return {name: value for name, value in self.given().items() if name != "format"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(TextOptions):
+    """How a table that is written is stored."""
+
+    form: Format = None
+    table_name: TableName = None
+    sheet: Sheet = None
+    neutralize: Neutralize = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """What the columns of a table are, where the table itself does not show it."""
+
+    categorical: Categorical = None
+    schema_file: Annotated[
+        Path | None,
+        typer.Option("--schema", help="What the columns are: a file that `ttf schema` wrote and you may have edited."),
+    ] = None

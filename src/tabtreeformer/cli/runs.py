@@ -1,62 +1,110 @@
-"""Runs of `ttf fit` that can go on: where their folder is, how they end, and whether a model will have room."""
+"""Runs of `ttf fit` that can be continued: where their folder is, how they end, and whether a model will have room."""
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .outputs import Source, check_output
+
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.settings import Config
+    from ..fitting.distributed import Team
     from ..synthesizer import TabTreeFormer
-    from ..training.team import Team
+    from .fit_input import FitInput, Paths
 
 
 def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | None:
-    """The folder of the run, beside the model if only `--resume` says that there is one."""
+    """The folder of the run, beside the model if `--resume` alone says that there is one."""
     from ..errors import ConfigError
-    from ..training.checkpoint import holds_a_run
 
     folder = checkpoint or (output.with_name(output.name + ".run") if resume else None)
-    if folder is not None and not resume and holds_a_run(folder):
-        raise ConfigError(f"{folder} holds an unfinished run; go on with --resume, or delete it to start anew")
+    if folder is None:
+        return None
+    from ..fitting.checkpoint.folder import holds_a_run
+
+    if not resume and holds_a_run(folder):
+        raise ConfigError(f"{folder} holds an unfinished run; continue it with --resume, or delete it to start anew")
     return folder
 
 
 def run_seed(folder: Path | None, seed: int | None, team: Team) -> int | None:
-    """A run that goes on keeps its seed; one that may have to, or has several processes, needs one."""
-    from ..training.checkpoint import RunFolder
-
+    """A run that is continued keeps its seed; one that may be, or that has several processes, needs one."""
     if seed is not None or (folder is None and team.size == 1):
         return seed
+    from ..fitting.checkpoint.folder import RunFolder
+
     return int(str(RunFolder.at(folder, team=team).new_seed().entropy))
 
 
+def is_finished(output: Path) -> bool:
+    """Whether the model is there and is not what an interrupted run left."""
+    record = _record(output)
+    return record is not None and not record.get("interrupted")
+
+
+def check_paths(paths: Paths, reads: Sequence[Source], overwrite: bool, folder: Path | None) -> None:
+    """Refuse to replace files, but for those that the run itself wrote when it was interrupted."""
+    record = _record(paths.model) if folder is not None else None
+    own = record is not None and bool(record.get("interrupted"))
+    for path in paths:
+        check_output(path, reads, overwrite or own)
+
+
+def _record(output: Path) -> dict[str, Any] | None:
+    """The record of a model file; None where there is no such file."""
+    from ..artifact.archive import read_archive
+    from ..artifact.limits import MEMBERS
+    from ..errors import ArchiveError
+
+    try:
+        record: dict[str, Any] = json.loads(read_archive(output, MEMBERS)["record.json"])
+    except (ArchiveError, ValueError):
+        return None
+    return record
+
+
 def fit_and_save(
-    model: TabTreeFormer, df: Any, schema: Any, held: Any, output: Path, folder: Path | None, keep: bool, team: Team
+    model: TabTreeFormer, data: FitInput, paths: Paths, folder: Path | None, keep: bool, team: Team
 ) -> None:
-    """Fit, write the model, and only then let go of what a new attempt would need; one of several processes writes."""
-    from ..errors import EndedEarlyWarning
-    from ..training.checkpoint import RunFolder
+    """Fit, write the files, and only then delete what a new attempt would need; one of several processes writes."""
+    from ..errors import EndedEarlyWarning, PrivacyWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EndedEarlyWarning)
-        model.fit(df, schema, held, checkpoint_dir=folder, keep_checkpoint=True)
+        model.fit(data.table, schema=data.schema, holdout=data.holdout, checkpoint_dir=folder, keep_checkpoint=True)
     if team.first:
-        model.save(output)
+        _write_parts(data, paths)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # the verdict was shown at the end of the fit
+            model.save(paths.model)
     if model.fitted_.record.get("interrupted"):
         how = "the same command and --resume" if folder else "--resume from the start, to be able to go on next time"
         if team.first:
-            typer.echo(f"ttf: stopped early; wrote the best so far to {output}; fit with {how}", err=True)
+            typer.echo(f"ttf: stopped early; wrote the best so far to {paths.model}; fit with {how}", err=True)
         raise typer.Exit(130)
     if folder is not None and not keep:
+        from ..fitting.checkpoint.folder import RunFolder
+
         RunFolder.at(folder, team=team).remove()
 
 
+def _write_parts(data: FitInput, paths: Paths) -> None:
+    """Write the rows that were learned and those that were set aside."""
+    from ..data.io import write_table
+
+    if paths.train is not None and paths.holdout is not None:
+        write_table(data.table, paths.train)
+        write_table(data.holdout, paths.holdout)
+
+
 def model_bytes(config: Config, n_rows: int, n_columns: int) -> int:
-    """About what a model file takes, before trees and codec are known: on the large side."""
+    """Approximate size of a model file, before trees and codec are known; rather too large than too small."""
     model, tokens = config.model, config.tokens
     layers = model.layers * (4 * model.width**2 + 2 * model.width * model.feed_forward)
     ids = n_columns * (tokens.bins + tokens.quantiles) if model.softmax == "allowed" else tokens.quantiles

@@ -2,77 +2,88 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .conditions import CONDITION, named, read_conditions, read_mix
-from .options import (
-    SOURCES,
-    AcceptRisk,
-    Decimal,
-    Device,
-    Encoding,
-    Format,
-    Overwrite,
-    Quiet,
-    Quote,
-    Sep,
-    Sheet,
-    TableName,
-    given,
-)
+from .options import SOURCES, AcceptRisk, Model, RuntimeOptions, TargetOptions
+from .outputs import check_output, check_table_output
+
+if TYPE_CHECKING:
+    from ..synthesizer import TabTreeFormer
 
 
-def sample(
-    model: Annotated[Path, typer.Argument(help="A model file that `ttf fit` wrote.", show_default=False)],
-    rows: Annotated[int, typer.Option("-n", "--rows", help="How many rows.", show_default=False)],
-    output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Which rows are drawn."""
+
     conditions: Annotated[
         list[str] | None,
         typer.Option("--given", metavar="COLUMN=CONDITION", help=f"{CONDITION} Can be given more than once."),
-    ] = None,
+    ] = None
     balance: Annotated[
         str | None, typer.Option(help="A column whose classes come equally often.", show_default=False)
-    ] = None,
+    ] = None
     mix: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN=CLASS:SHARE,…", help="Shares of a column's classes, as class=a:0.3,b:0.7."),
-    ] = None,
+        typer.Option(metavar="COLUMN=CLASS:SHARE,…", help="Shares of a column's classes, e.g. class=a:0.3,b:0.7."),
+    ] = None
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, as sampling.temperature_category=1."
+            "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, e.g. sampling.temperature_category=1."
         ),
-    ] = None,
-    accept_risk: AcceptRisk = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None,
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None
+
+    def read(self, fitted: TabTreeFormer) -> dict[str, Any]:
+        """Arguments of `sample`, with the columns and values that the model has."""
+        table = fitted.fitted_.codec
+        return {
+            "given": read_conditions(self.conditions, table) if self.conditions else None,
+            "balance": None if self.balance is None else named(self.balance, table),
+            "mix": None if self.mix is None else read_mix(self.mix, table),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """How many rows are written in parts."""
+
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Stream: rows of a part, of which one at a time is in memory.", show_default=False),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run to the same place that ended early.")] = (
-        False
-    ),
-    workers: Annotated[int, typer.Option(help="Stream: so many processes, or actors of the engine.")] = 1,
-    engine: Annotated[str, typer.Option(help="Who the workers are: processes here, or ray.")] = "processes",
-    device: Device = "auto",
-    sep: Sep = None,
-    encoding: Encoding = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    form: Format = None,
-    table_name: TableName = None,
-    sheet: Sheet = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+        typer.Option(help="Stream: rows per part, of which one at a time is in memory.", show_default=False),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run to the same place that was stopped or killed.")
+    ] = False
+    workers: Annotated[int, typer.Option(help="Stream: number of processes, or of actors of the engine.")] = 1
+    engine: Annotated[str, typer.Option(help="Who the workers are: processes here, or ray.")] = "processes"
+
+    @property
+    def asked(self) -> bool:
+        """Whether any of them was given."""
+        return self != StreamOptions()
+
+
+def sample(
+    model: Model,
+    rows: Annotated[int, typer.Option("-n", "--rows", help="Number of rows.", show_default=False)],
+    output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
+    question: QuestionOptions,
+    streaming: StreamOptions,
+    target: TargetOptions,
+    runtime: RuntimeOptions,
+    accept_risk: AcceptRisk = None,
 ) -> None:
     r"""Write exactly as many new rows as asked for, all of which meet what is given.
 
     More than 100,000 rows are streamed to .csv, .jsonl and .parquet: memory does not grow with them, and a run that
-    ended early goes on with --resume. A folder (a name that ends in a slash) takes parts. The rows of a seed are the
-    same however they are written.
+    was stopped continues with --resume. A folder (a name that ends in a slash) takes parts. The rows of a seed are
+    the same however they are written.
 
     \b
     Examples:
@@ -86,49 +97,84 @@ def sample(
       ttf sample failed.tabtree -n 500 -o new.csv --accept-risk "stays in this room, for a unit test"
       ttf sample model.tabtree -n 500 -o new.csv --mix "class=a:0.3,b:0.7"
     """
-    import dataclasses
     import time
-    import warnings
 
-    from ..config import parse_settings
-    from ..errors import ConfigError, PrivacyWarning
-    from ..gate import check_release
-    from ..streaming import can_stream, check_stream_target
-    from ..synthesizer import TabTreeFormer
-    from ..tables import check_target, write_table
+    from ..privacy.gate import check_release
 
-    options = given(
-        sep=sep, encoding=encoding, quote=quote, decimal=decimal, format=form, table=table_name, sheet=sheet,
-        overwrite=overwrite,
-    )  # fmt: skip
-    asked = batch_size is not None or resume or workers != 1 or engine != "processes"
-    streamed = asked or can_stream(output, rows, **options)
-    name = str(check_stream_target(output, **options).path if streamed else check_target(output, **options).name)
-    fitted = TabTreeFormer.load(model, device=device, verbose=not quiet)
+    options = target.given()
+    goal = _goal(output, rows, model, streaming, options)
+    if goal.finished_file:
+        runtime.echo(f"{goal.name} is finished, nothing to continue; write it again with --overwrite")
+        return
+    fitted = runtime.load(model)
+    _set_sampling(fitted, question.settings)
+    if check_release(model, fitted.fitted_.record, accept_risk, rows):
+        runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
+    started = time.perf_counter()
+    _write(fitted, output, rows, question, streaming if goal.streamed else None, options)
+    if goal.finished_folder:
+        return  # which has been said
+    speed = "" if streaming.resume else f" ({rows / (time.perf_counter() - started):,.0f} rows/s)"
+    runtime.echo(
+        f"wrote {rows:,} rows × {len(fitted.fitted_.schema.names)} columns to {goal.name}{speed}", err=output == "-"
+    )
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """Where the rows go, and what is there already."""
+
+    name: str
+    streamed: bool = False
+    finished_file: bool = False
+    """A file that `--resume` would continue is complete."""
+    finished_folder: bool = False
+
+
+def _goal(output: str, rows: int, model: Any, streaming: StreamOptions, options: dict[str, Any]) -> _Goal:
+    """Check the target before anything is computed for it."""
+    from ..sampling.streaming import can_stream, check_stream_target
+
+    if not (streaming.asked or can_stream(output, rows, **options)):
+        return _Goal(check_table_output(output, [model], options).name)
+    target, overwrite = check_stream_target(output, **options), bool(options.get("overwrite"))
+    if target.one_file and streaming.resume and not overwrite and target.path.exists() and not target.folder.exists():
+        return _Goal(str(target.path), streamed=True, finished_file=True)
+    if target.one_file:
+        check_output(target.path, [model], overwrite)
+    return _Goal(str(target.path), streamed=True, finished_folder=target.finished)
+
+
+def _set_sampling(fitted: TabTreeFormer, settings: list[str] | None) -> None:
+    """Change settings of sampling; the others are fixed by the fit."""
+    from ..config.override import parse_settings
+    from ..errors import ConfigError
+
     sections = parse_settings(settings or ())
     if set(sections) - {"sampling"}:
         raise ConfigError(f"only settings of sampling can change after fitting, got {', '.join(sections)}")
     if sections:
         fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
-    if check_release(model, fitted.fitted_.record, accept_risk, rows) and not quiet:
-        typer.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
-    table = fitted.fitted_.codec
-    question: dict[str, Any] = {
-        "given": read_conditions(conditions, table) if conditions else None,
-        "balance": None if balance is None else named(balance, table),
-        "mix": None if mix is None else read_mix(mix, table),
-    }
-    how: dict[str, Any] = {"batch_size": batch_size, "resume": resume, "workers": workers, "engine": engine}
-    started = time.perf_counter()
+
+
+def _write(
+    fitted: TabTreeFormer,
+    output: str,
+    rows: int,
+    question: QuestionOptions,
+    streaming: StreamOptions | None,
+    options: dict[str, Any],
+) -> None:
+    """Draw the rows and write them, in parts where `streaming` says how."""
+    import warnings
+
+    from ..data.io import write_table
+    from ..errors import PrivacyWarning
+
+    asked = question.read(fitted)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # said and answered above
-        if streamed:
-            fitted.sample_to(output, rows, seed, **question, **how, **options)
+        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
+        if streaming is not None:
+            fitted.sample_to(output, rows, question.seed, **asked, **dataclasses.asdict(streaming), **options)
         else:
-            df = fitted.sample(rows, seed, **question)
-    seconds = time.perf_counter() - started
-    if not streamed:
-        write_table(df, output, **options)
-    if not quiet:
-        speed = "" if resume else f" ({rows / seconds:,.0f} rows/s)"
-        typer.echo(f"wrote {rows:,} rows × {len(table.schema.names)} columns to {name}{speed}")
+            write_table(fitted.sample(rows, question.seed, **asked), output, **options)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..schema import Schema
-    from ..tables import Place
-    from ..tables.chunks import Chunks
+    from ..data.io import Place
+    from ..data.io.chunked import Chunks
+    from ..data.schema import Schema
 
 
 def place_of(table: str, options: dict[str, Any]) -> Place:
     """Where the table is; a folder is one too."""
-    from ..tables import Place, TableOptions, locate
+    from ..data.io import Place, TableOptions, locate
 
     return (
         Place("folder", table, Path(table).resolve())
@@ -30,8 +30,8 @@ def in_parts(
 
     `whole` are options that need all rows at once.
     """
+    from ..data.io.chunks import can_open, open_chunks, open_quickly
     from ..errors import ConfigError
-    from ..tables.chunks import can_open, open_chunks, open_quickly
 
     folder = Path(table).is_dir()
     if stream is False and folder:
@@ -53,7 +53,7 @@ def in_parts(
 
 def settled(chunks: Chunks, categorical: list[str] | None, schema_file: Path | None) -> tuple[Chunks, Schema | None]:
     """What the options say of the columns; the rest is inferred when the table is read."""
-    from ..schema import CATEGORICAL, Schema
+    from ..data.schema import CATEGORICAL, Schema
 
     schema = None if schema_file is None else Schema.load(schema_file)
     return replace(chunks, kinds=dict.fromkeys(categorical or (), CATEGORICAL)), schema

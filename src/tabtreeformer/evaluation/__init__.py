@@ -5,12 +5,13 @@ scikit-learn, LightGBM and XGBoost are imported when a metric that needs them ru
 
 from __future__ import annotations
 
-from .evaluate import METRICS, Evaluation, evaluate
-from .membership import MembershipAttack, membership_attack
+from .attacks.membership import MembershipAttack, membership_attack
+from .catalogue import METRICS
+from .evaluate import Evaluation, evaluate
+from .metrics.utility import Summary, relative_error, summarise
 from .record import to_record
-from .safety import Finding, findings, tells_members
+from .safety import Finding, findings, leaves_traces, tells_members
 from .score import Score
-from .utility import Summary, relative_error, summarise
 
 __all__ = [
     "METRICS",
@@ -21,6 +22,7 @@ __all__ = [
     "Summary",
     "evaluate",
     "findings",
+    "leaves_traces",
     "membership_attack",
     "relative_error",
     "summarise",

@@ -1,4 +1,4 @@
-"""What metrics are told beside the tables, and what they remember between one table and the next."""
+"""What metrics get besides the tables, and what they remember between one table and the next."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Literal, TypeVar, cast
 
 import numpy as np
 
-from ..progress import Progress, Silent
-from .risk import CONFIDENCE
+from .._runtime.progress import Progress, Silent
+from .attacks.risk import CONFIDENCE
 
 UtilityMode = Literal["quick", "tuned"]
 
-# NOTE[PAPER]: the paper says every held-out row, and as many synthetic ones; we ask about so many of each at most,
+# NOTE[PAPER]: the paper says every held-out row, and as many synthetic ones; we use at most this many of each,
 # because time grows with them and a test of 20,000 against 20,000 leaves little open. Its own tables have fewer.
 MAX_QUERIES = 20_000
 """Rows whose nearest neighbours are looked for, unless asked otherwise."""
 MAX_ATTACKS = 2_000
 """Rows, or sentences about rows, that each attack is tried on, unless asked otherwise."""
+
+SYNTHETIC = "synthetic rows"
+"""What the table under judgement is called, unless it is a reference."""
 
 _T = TypeVar("_T")
 
@@ -35,11 +38,11 @@ class Context:
     sensitive: tuple[int, ...] = ()
     """Places of the columns whose values an attacker would like to know; none named means all."""
     confidence: float = CONFIDENCE
-    """Share of intervals that hold the true rate; raise it where many are judged together."""
+    """Share of intervals that hold the true rate; raise it where many are tested together."""
     seed: int = 0
     progress: Progress = field(default_factory=Silent)
-    label: str = "synthetic rows"
-    """What the table under judgement is called where progress is shown."""
+    label: str = SYNTHETIC
+    """The name of the table where progress is shown."""
     memory: dict[Hashable, object] = field(default_factory=dict)
     """Results that other tables, or other metrics, need again."""
 

@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types as ptypes
 
+from ..data.schema import CONSTANT, DATETIME, IDENTIFIER, LABELLED, TEXT, TIMEDELTA, Column, Schema, check_table
+from ..data.schema.forms import NumberForm, is_date_form
+from ..data.schema.values import LABEL
 from ..errors import SchemaError
-from ..schema import CONSTANT, DATETIME, IDENTIFIER, LABELLED, TEXT, TIMEDELTA, Column, Schema, check_table
-from ..schema.column import LABEL
-from ..schema.forms import NumberForm, is_date_form
 
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
@@ -55,12 +55,12 @@ class Table:
 
     @property
     def numeric(self) -> list[int]:
-        """Where the numbers stand."""
+        """Positions of the numeric columns."""
         return [place for place, feature in enumerate(self.features) if not feature.categorical]
 
     @property
     def categorical(self) -> list[int]:
-        """Where the codes stand."""
+        """Positions of the categorical columns."""
         return [place for place, feature in enumerate(self.features) if feature.categorical]
 
     def take(self, rows: NDArray[Any] | slice) -> Table:
@@ -79,7 +79,7 @@ class Table:
 
 
 def left_out(schema: Schema) -> dict[str | int, str]:
-    """Columns that are not compared, and why: keys and free text are written anew, and have no distribution to keep."""
+    """Columns that are not compared, and why: keys and free text are replaced, and have no distribution to keep."""
     reasons = {IDENTIFIER: "a key has no distribution", TEXT: "free text is not compared"}
     return {column.name: reasons[column.kind] for column in schema.columns if column.kind in reasons}
 

@@ -5,60 +5,25 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from .._runtime.progress import Progress, Silent
 from .._version import __version__
+from ..data.io.frames import taking_any_table
+from ..data.schema import Schema
 from ..errors import ConfigError, SchemaError, import_extra
-from ..progress import Progress, Silent
-from ..schema import Schema
-from ..tables.frames import taking_any_table
+from .attacks.risk import CONFIDENCE
+from .catalogue import METRICS, Metric
 from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
-from .detection import detection
 from .encoding import encode, left_out
-from .fidelity import shape, trend
-from .inference import inference
-from .linkability import linkability
-from .membership import membership
-from .privacy import copies, dcr, neighbour_ratio
-from .references import Tables, held_out_halves, held_out_rows, independent_columns, training_rows
-from .risk import CONFIDENCE
-from .score import Goal, Measurement, Score, plain
-from .singling_out import singling_out
-from .utility import TRAINING, utility, why_not
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """How a number comes about, and what stands beside it."""
-
-    measure: Callable[[Tables, Context], Measurement]
-    goal: Goal
-    ceiling: Callable[[Tables, np.random.Generator], Tables] = held_out_rows
-    """The tables on which the same measure gives the ceiling."""
-    needs_holdout: bool = False
-    needs_target: bool = False
-    follows_size: bool = False
-    """Few rows score less than many by chance alone, so that a small hold-out makes a low ceiling."""
-
-
-METRICS: Mapping[str, Metric] = {
-    "utility": Metric(measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True),
-    "shape": Metric(measure=shape, goal="higher", follows_size=True),
-    "trend": Metric(measure=trend, goal="higher", follows_size=True),
-    "detection": Metric(measure=detection, goal="half"),
-    "dcr": Metric(measure=dcr, goal="higher", needs_holdout=True),
-    "copies": Metric(measure=copies, goal="lower"),
-    "membership": Metric(measure=membership, goal="half", ceiling=held_out_halves, needs_holdout=True),
-    "neighbour_ratio": Metric(measure=neighbour_ratio, goal="higher"),
-    "singling_out": Metric(measure=singling_out, goal="lower", ceiling=held_out_halves, needs_holdout=True),
-    "linkability": Metric(measure=linkability, goal="lower", ceiling=held_out_halves, needs_holdout=True),
-    "inference": Metric(measure=inference, goal="lower", ceiling=held_out_halves, needs_holdout=True),
-}
+from .metrics.utility import TRAINING, why_not
+from .references import Tables, independent_columns
+from .score import Measurement, Score, plain
 
 
 @dataclass(frozen=True)
@@ -112,19 +77,49 @@ def evaluate(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Judge a synthetic table against the rows it was learned from, and real rows that were held out.
+    """Score a synthetic table, next to real held-out rows and independent columns.
 
-    `schema` says which columns count and of what kind they are; by default it is inferred from `train`. Without `test`
-    no score has a ceiling, and what cannot do without is left out. All rows of `train` and `test` count as real; the
-    synthetic table may have any number of rows and come from any tool. `sensitive` names the columns that attribute
-    inference is tried on, by default all. `references=False` leaves ceilings and floors out, in a third of the time;
-    "ceiling" leaves out the floors alone. Intervals have the `confidence`.
-    `remembered` is an empty dict at first; passed again for other tables made from the same rows, with the same target,
-    settings and seed, it saves computing anew what depends on the real rows alone.
+    Parameters
+    ----------
+    train
+        The rows that were learned from.
+    test
+        Real rows that were not; None: no score has a ceiling, and metrics that need held-out rows are left out.
+    synthetic
+        The rows to score; any number of them, from any tool.
+    target
+        The column that downstream models predict, for `utility`.
+    schema
+        Which columns count and what they are; inferred from `train` by default.
+    metrics
+        Names of metrics; all by default.
+    utility
+        `quick` for evaluators with fixed settings, `tuned` for the paper's search.
+    sensitive
+        Columns that attribute inference is tried on; all by default.
+    max_queries, max_attacks
+        Maximum rows that distances are computed for, and maximum attacks of each kind.
+    references
+        False leaves ceilings and floors out, in a third of the time; "ceiling" leaves out the floors alone.
+    remembered
+        An empty dict; passed again for other tables made from the same rows, with the same target, settings and seed,
+        it saves computing again what depends on the real rows alone.
+    confidence
+        Of the intervals.
+    random_state
+        Seed of everything that is drawn.
+    progress
+        Where progress is reported.
+
+    Examples
+    --------
+    >>> scores = evaluate(df[:80], df[80:], df[:80], metrics=["copies", "shape"]).scores
+    >>> scores["copies"].value, scores["shape"].value
+    (1.0, 1.0)
     """
     names = _checked(metrics, utility, max_queries, max_attacks, random_state)
     if not 0 < confidence < 1:
-        raise ConfigError(f"confidence must be a share between 0 and 1, as 0.95, got {confidence!r}")
+        raise ConfigError(f"confidence must be a share between 0 and 1, e.g. 0.95, got {confidence!r}")
     progress = progress or Silent()
     schema = schema or _inferred(train, target)
     tables = _encoded(train, test, synthetic, schema)
@@ -145,17 +140,7 @@ def evaluate(
         memory=dict(remembered or {}),
     )
     obstacles = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
-    for name, reason in obstacles.items():
-        progress.note(f"{name} is left out: {reason}")
-    if "utility" in names and "utility" not in obstacles:
-        import_extra("xgboost", "eval")  # better said now than after minutes of work
-    floor = independent_columns(tables, np.random.default_rng((random_state, 1))) if references is True else None
-    scores, seconds = {}, {}
-    for name in names:
-        if name not in obstacles:
-            start = time.perf_counter()
-            scores[name] = _score(name, tables, floor, context, bare=not references)
-            seconds[name] = time.perf_counter() - start
+    scores, seconds = _scores(names, obstacles, tables, context, references)
     if remembered is not None and TRAINING in context.memory:
         remembered[TRAINING] = context.memory[TRAINING]
     settings = {
@@ -170,6 +155,28 @@ def evaluate(
     facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
     facts["columns_left_out"] = {str(column): why for column, why in unseen.items()}
     return Evaluation(scores, obstacles, facts)
+
+
+def _scores(
+    names: Sequence[str],
+    obstacles: Mapping[str, str],
+    tables: Tables,
+    context: Context,
+    references: bool | Literal["ceiling"],
+) -> tuple[dict[str, Score], dict[str, float]]:
+    """Compute the metrics that nothing stops; return their scores and seconds."""
+    for name, reason in obstacles.items():
+        context.progress.note(f"{name} is left out: {reason}")
+    if "utility" in names and "utility" not in obstacles:
+        import_extra("xgboost", "eval")  # better said now than after minutes of work
+    floor = independent_columns(tables, np.random.default_rng((context.seed, 1))) if references is True else None
+    scores, seconds = {}, {}
+    for name in names:
+        if name not in obstacles:
+            start = time.perf_counter()
+            scores[name] = _score(name, tables, floor, context, bare=not references)
+            seconds[name] = time.perf_counter() - start
+    return scores, seconds
 
 
 def _checked(
@@ -206,7 +213,7 @@ def _encoded(train: pd.DataFrame, test: pd.DataFrame | None, synthetic: pd.DataF
 
 
 def _place(tables: Tables, schema: Schema, target: str | int | None) -> int | None:
-    """Where the target stands among the columns that are compared."""
+    """The position of the target among the columns that are compared."""
     if target is None:
         return None
     name = schema.column(target).name
@@ -216,7 +223,7 @@ def _place(tables: Tables, schema: Schema, target: str | int | None) -> int | No
 
 
 def _places(tables: Tables, names: Sequence[str | int], unseen: Mapping[str | int, str]) -> tuple[int, ...]:
-    """Where the sensitive columns stand among those that are compared."""
+    """The positions of the sensitive columns among those that are compared."""
     for name in names:
         if name in unseen:
             raise SchemaError(f"the sensitive column {name!r} is left out: {unseen[name]}; name another")
@@ -234,7 +241,7 @@ def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:
 
 
 def _score(name: str, tables: Tables, floor: Tables | None, context: Context, *, bare: bool) -> Score:
-    """Measure the synthetic table and, as far as there are references, the tables beside it with the same function."""
+    """Measure the synthetic table and, where there are references, those tables with the same function."""
     metric = METRICS[name]
     if bare:
         alone = metric.measure(tables, context)

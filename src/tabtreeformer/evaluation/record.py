@@ -8,10 +8,13 @@ from typing import Any
 from .evaluate import Evaluation
 from .score import Score, plain
 
-QUALITY = ("utility", "shape", "trend", "detection")
+QUALITY = (
+    "utility", "shape", "trend", "detection", "laws", "grain", "detection_derived",
+    "shape_unseen", "trend_unseen", "detection_unseen",
+)  # fmt: skip
 _FACTS = (
     "true_positives", "true_positives_interval", "false_positives", "auc_interval", "train", "control", "baseline",
-    "interval", "column", "mode", "violation", "near_copies",
+    "interval", "column", "mode", "violation", "near_copies", "true_positives_at_10", "released",
 )  # fmt: skip
 """Parts of a breakdown that are kept; others may name rows."""
 

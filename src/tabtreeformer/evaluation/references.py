@@ -1,4 +1,4 @@
-"""The tables that stand beside the synthetic one: real held-out rows, and columns that know nothing of each other."""
+"""The tables that the synthetic one is compared with: real held-out rows, and independent columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .encoding import Table
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What a metric looks at: the rows learned from, rows never shown, and the rows to judge."""
+    """What a metric looks at: the rows learned from, held-out rows, and the rows to score."""
 
     train: Table
     test: Table | None
@@ -45,12 +45,12 @@ def held_out_rows(tables: Tables, rng: np.random.Generator) -> Tables:
 
 
 def held_out_halves(tables: Tables, rng: np.random.Generator) -> Tables:
-    """The ceiling where the held-out rows themselves have a part to play: half of them plays it, half is judged."""
+    """The ceiling where held-out rows are part of the measure: one half of them is, the other half is scored."""
     order = rng.permutation(tables.holdout.n_rows)
     middle = len(order) // 2
     return replace(tables, test=tables.holdout.take(order[:middle]), synthetic=tables.holdout.take(order[middle:]))
 
 
 def training_rows(tables: Tables, rng: np.random.Generator) -> Tables:
-    """The ceiling of utility: nothing teaches better than the training rows themselves."""
+    """The ceiling of utility: no rows teach better than the training rows themselves."""
     return replace(tables, synthetic=tables.train)

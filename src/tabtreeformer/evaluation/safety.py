@@ -1,4 +1,4 @@
-"""Which figures of an evaluation are leaks, in words and numbers. The limits stand here and nowhere else.
+"""Which figures of an evaluation are leaks, in words and numbers. The limits are defined here and nowhere else.
 
 They are ours: round numbers that we would defend to a colleague, not laws. What few rows could do by chance is no leak.
 """
@@ -10,21 +10,27 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from .attacks.risk import CONFIDENCE, shared_confidence
 from .evaluate import Evaluation
-from .risk import CONFIDENCE, shared_confidence
 from .score import Score
 
 MEMBERSHIP = 0.6
 """Largest membership AUC that is safe, unless so few rows were held out that chance alone goes beyond it."""
 FOUND = 0.05
 """Largest share of members that may be found at 1 % false positives, unless chance alone goes beyond it."""
+TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
+"""Largest AUC of the attack by density at each level of privacy, unless chance alone goes beyond it."""
+TRACED = 0.02
+"""Largest share of members that it may be sure of, at 1 % false positives, unless chance alone goes beyond it."""
 RISK = 0.05
 """Largest risk of an attack that is safe, unless so few attacks were possible that chance alone goes beyond it."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 NEEDED = ("dcr", "membership", "copies")
 """Without these nothing is said."""
-TESTS = 7
-"""Tests that speak on a table: distances, near copies, copies, membership, and the three attacks."""
+TEST_METRICS = (*NEEDED, *ATTACKS)
+"""Metrics that are tests."""
+TESTS = (*TEST_METRICS, "near_copies")
+"""Tests of a table; near copies come with the distances."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Finding:
     text: str
 
 
-def findings(evaluation: Evaluation, *, tests: int = TESTS) -> list[Finding]:
+def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding]:
     """What each privacy test of an evaluation says; empty where one of those that are needed was left out.
 
     One leak found condemns a table, and the more tests there are, the sooner one of them finds by chance what is not
@@ -70,7 +76,24 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
     passed = int(attack["false_positives"] * others)
     lucky = not _more(round(share * members), members, passed, others, 1 - confidence)
     if share > FOUND and sure > attack["false_positives"] and not lucky:
-        found.append(Finding(measure, True, f"{share:.0%} of the training rows can be told{by} at 1% false positives"))
+        found.append(
+            Finding(measure, True, f"{share:.0%} of the training rows are recognised{by} at 1% false positives")
+        )
+    return found
+
+
+def leaves_traces(attack: Mapping[str, Any], level: str, confidence: float = CONFIDENCE) -> list[Finding]:
+    """Judge the attack by density at a level of privacy: by its AUC, and by those whom it is sure of."""
+    most, area, share = TRACES[level], attack["auc"], attack["true_positives"]
+    text = f"a density refitted on {attack['released']:,} of its rows recognises members with an AUC of {area:.2f}"
+    leak = area > max(most, _by_chance(attack, confidence))
+    found = [Finding("membership_density", leak, f"{text} (at most {most} at the level {level})")]
+    members, others = attack["rows"]["members"], attack["rows"]["others"]
+    passed = int(attack["false_positives"] * others)
+    lucky = not _more(round(share * members), members, passed, others, 1 - confidence)
+    if share > TRACED and attack["true_positives_interval"][0] > attack["false_positives"] and not lucky:
+        text = f"and is sure of {share:.1%} of the training rows at 1% false positives (at most {TRACED:.0%})"
+        found.append(Finding("membership_density", True, f"a density refitted on its rows recognises members {text}"))
     return found
 
 
@@ -142,12 +165,12 @@ def _attack(attack: Score, label: str) -> Finding:
 
 def limits() -> str:
     """How the word is chosen, for the reader."""
-    alpha = (1 - CONFIDENCE) / TESTS
+    alpha = (1 - CONFIDENCE) / len(TESTS)
     return (
         f"no violation of the distance test that membership by distance bears out (which it does above what chance "
         f"reaches in {CONFIDENCE:.0%}), and no more copies and near copies than among held-out rows (Fisher's exact "
-        f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {TESTS} tests, as one leak "
+        f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
         f"found condemns a table; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
-        f"{FOUND:.0%} of the training rows told at 1% false positives, risks of the attacks up to {RISK} or with an "
-        f"interval that reaches 0."
+        f"{FOUND:.0%} of the training rows recognised at 1% false positives, risks of the attacks up to {RISK} or with "
+        f"an interval that reaches 0."
     )

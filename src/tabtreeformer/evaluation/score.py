@@ -1,4 +1,4 @@
-"""One number about a synthetic table, and the numbers beside which it means something."""
+"""One score of a synthetic table, and the references that it is compared with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Goal = Literal["higher", "lower", "half"]
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a metric says of one table, before anything stands beside it."""
+    """What a metric measures on one table, before it has references."""
 
     value: float
     breakdown: Mapping[str, Any] = field(default_factory=dict)
@@ -24,16 +24,16 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """A metric's verdict on the synthetic table, between two tables that everybody can picture."""
+    """A metric's score of the synthetic table, with those of two reference tables."""
 
     name: str
     value: float
     """NaN where nothing could be measured; `note` then says why."""
     goal: Goal
     ceiling: float | None = None
-    """What real held-out rows score against the training rows: as good as it gets. None without a hold-out."""
+    """What real held-out rows score against the training rows, the best to expect. None without a hold-out."""
     floor: float | None = None
-    """What independent columns score, each drawn from the training rows: what costs no learning at all."""
+    """What independent columns score, each drawn from the training rows: what needs no learning at all."""
     breakdown: Mapping[str, Any] = field(default_factory=dict)
     """Plain data behind the number: by column, by pair, by evaluator, and how many rows were used."""
     note: str | None = None

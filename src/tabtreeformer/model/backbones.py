@@ -10,9 +10,15 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from ..config import ModelConfig
+from ..config.settings import ModelConfig
 from ..errors import ConfigError, import_extra
 from .decoder import Decoder
+
+HF_TYPES = (
+    "biogpt", "bloom", "cohere", "falcon", "gemma2", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo", "olmo2",
+    "opt", "persimmon", "phi", "phi3", "qwen2", "smollm3", "stablelm", "starcoder2", "xglm",
+)  # fmt: skip
+"""Model types of transformers that are causal, take embeddings, and give the same states with a cache as without."""
 
 
 class Backbone(Protocol):
@@ -39,10 +45,8 @@ class HuggingFaceBackbone(nn.Module):
         super().__init__()
         transformers = import_extra("transformers", "hf")
         model_type = config.backbone.removeprefix("hf:")
-        if model_type not in transformers.CONFIG_MAPPING:
-            raise ConfigError(
-                f"model.backbone: transformers knows no model type {model_type!r}; try hf:gpt2 or hf:llama"
-            )
+        if model_type not in HF_TYPES or model_type not in transformers.CONFIG_MAPPING:
+            raise ConfigError(f"model.backbone: {model_type!r} is none of the model types {', '.join(HF_TYPES)}")
         # The names of transformers' attribute map, which its configs translate to their own (n_embd, n_head, …).
         settings = {
             "vocab_size": 1,  # the token embeddings are ours
@@ -51,6 +55,7 @@ class HuggingFaceBackbone(nn.Module):
             "num_attention_heads": config.heads,
             "max_position_embeddings": n_positions,
             _inner_size_name(model_type): config.feed_forward,
+            **_own_heads(transformers.CONFIG_MAPPING[model_type], config.heads),
             **_token_free(transformers.CONFIG_MAPPING[model_type]),
             **_dropouts(transformers.CONFIG_MAPPING[model_type], config.dropout),
             **config.backbone_options,
@@ -79,6 +84,11 @@ class HuggingFaceBackbone(nn.Module):
 
 def _inner_size_name(model_type: str) -> str:
     return "n_inner" if model_type == "gpt2" else "intermediate_size"
+
+
+def _own_heads(config_class: Any, heads: int) -> dict[str, int]:
+    """As many heads of keys and values as of queries, where the architecture lets them differ."""
+    return {"num_key_value_heads": heads} if hasattr(config_class(), "num_key_value_heads") else {}
 
 
 def _token_free(config_class: Any) -> dict[str, Any]:

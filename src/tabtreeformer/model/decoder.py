@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..config import ModelConfig
+from ..config.settings import ModelConfig
 
 INIT_STD = 0.02
 
 
 class Cache:
-    """Keys and values of the positions so far, one preallocated pair a layer."""
+    """Keys and values of the positions so far, one preallocated pair per layer."""
 
     def __init__(self, layers: int, shape: tuple[int, int, int, int], like: Tensor) -> None:
         self.keys = [torch.empty(shape, dtype=like.dtype, device=like.device) for _ in range(layers)]  # (B, H, L, d/H)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..config import TrainConfig
+from ..config.settings import TrainConfig
 from ..tokens import TokenLayout
 
 
@@ -53,14 +53,12 @@ class RowLoss(nn.Module):
         super().__init__()
         quantile = torch.zeros(layout.length - 1, dtype=torch.bool)
         quantile[torch.from_numpy(layout.quantile_positions) - 1] = True
-        counted = torch.ones(layout.length - 1, dtype=torch.bool)
-        counted[: layout.n_trees] = config.leaf_loss
         if not config.ordinal_loss:
             quantile[:] = False
         self.quantile_range = layout.quantile_tokens
-        self.register_buffer("quantile_rows", torch.nonzero(quantile & counted)[:, 0])
-        self.register_buffer("other_rows", torch.nonzero(~quantile & counted)[:, 0])
-        weights = ordinal_weights(len(self.quantile_range), sigma=config.sigma, floor=config.floor)
+        self.register_buffer("quantile_rows", torch.nonzero(quantile)[:, 0])
+        self.register_buffer("other_rows", torch.nonzero(~quantile)[:, 0])
+        weights = ordinal_weights(len(self.quantile_range))
         self.register_buffer("log_weights", weights.log())
 
     def forward(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:

@@ -1,8 +1,8 @@
-"""A model of rows in which every slot has its own embeddings and its own softmax, and trees share prompt positions.
+"""The network of `auto`: every slot has its own embeddings and its own softmax, and trees share prompt positions.
 
-The same causal idea as `RowModel`, reshaped for small tables and for speed: `pool` trees are summed into one prompt
+The same causal idea as `VocabModel`, reshaped for small tables and for speed: `pool` trees are summed into one prompt
 position, so that a row is a handful of positions longer than its values; a slot predicts only ids that it may hold,
-starting from their frequencies; an id that its bin rules out has no chance.
+starting from their frequencies.
 
 Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `S` ids of a slot, `d` width.
 """
@@ -10,32 +10,27 @@ Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `S` ids of a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..config import ModelConfig
-from ..tokens import MASK, Kind, TokenLayout
+from ..config.settings import ModelConfig, TrainConfig
+from ..tokens import MASK, TokenLayout
 from .backbones import build_backbone
 from .decoder import INIT_STD
-from .embedding import quantile_embedding
-
-SPIKE_REACH = 3
-"""An id is held against so many on either side when asked whether it stands out."""
-
-BUCKETS = (16, 64, 256, 1024)
-"""Slots of similar size share one product of matrices; larger ones have one each."""
-TABLED = 256
-"""Up to so many ids, smoothed targets are kept in a table: it is no larger than what as many rows make in a step."""
+from .fast_decode import Rows, SlotRows, SlotSteps
+from .network import Loss, Network
+from .slot_heads import SlotHead, buckets
+from .smooth_tables import SmoothTable, number_slots, stands_out
 
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
 
 
-class SlotModel(nn.Module):
-    """One network; takes and predicts the token sequences of a `TokenLayout`."""
+class SlotModel(Network):
+    """A network with embeddings and a softmax of its own for each slot."""
 
     rows: Tensor
     offsets: Tensor
@@ -45,9 +40,9 @@ class SlotModel(nn.Module):
         super().__init__()
         self._folded: tuple[Tensor, Tensor] | None = None
         self.layout, self.config = layout, config
-        T, self.n_prompts = layout.n_trees, math.ceil(layout.n_trees / config.pool)
+        T = layout.n_trees
         sizes = torch.tensor([slot.size for slot in layout.slots], dtype=torch.long)
-        starts = torch.cat([torch.zeros(1, dtype=torch.long), (sizes + 1).cumsum(0)])  # one row more a slot: its mask
+        starts = torch.cat([torch.zeros(1, dtype=torch.long), (sizes + 1).cumsum(0)])  # one row more per slot: its mask
         with torch.random.fork_rng(devices=[]):  # modules draw from the global state when they are made
             self.begin = nn.Parameter(torch.empty(config.width))
             self.leaves = nn.Embedding(int(starts[T]), config.width)
@@ -63,12 +58,21 @@ class SlotModel(nn.Module):
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
-        self.heads = nn.ModuleList(_Head(layout, slots, config.smoothing) for slots in _buckets(layout))
-        self.smooth_values = _Smooth(layout, config, 1, generator) if config.basis else None
-        self.smooth_head = _Smooth(layout, config, 0, generator) if config.basis else None
+        self.heads = nn.ModuleList(SlotHead(layout, slots, config.smoothing) for slots in buckets(layout))
+        self.smooth_values = SmoothTable(layout, config, 1, generator) if config.basis else None
+        self.smooth_head = SmoothTable(layout, config, 0, generator) if config.basis else None
+
+    @property
+    def n_prompts(self) -> int:
+        """Groups of trees that share a position."""
+        return math.ceil(self.layout.n_trees / self.config.pool)
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
+        self.start_at(self.count(rows))
+
+    def count(self, rows: Tensor) -> list[Tensor]:
+        """How many of the rows (N, L) have each id of each value slot."""
         counts = [
             torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device) for slot in self.layout.value_slots
         ]
@@ -76,15 +80,14 @@ class SlotModel(nn.Module):
             local = self._local(part[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]  # (n, D)
             for i, count in enumerate(counts):
                 count += torch.bincount(local[:, i], minlength=len(count))
-        self.start_at(counts)
+        return counts
 
     def start_at(self, counts: Sequence[Tensor]) -> None:
         """The same from how many rows each id of each value slot has."""
         with torch.no_grad():
-            if self.config.frequency_start:
-                self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
+            self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
             if self.smooth_values is not None and self.smooth_head is not None:
-                own = [_stands_out(counts[i], self.config.own_rows) for i in _numbers(self.layout)]
+                own = [stands_out(counts[i], self.config.own_rows) for i in number_slots(self.layout)]
                 for smooth in (self.smooth_values, self.smooth_head):
                     smooth.keep_own(torch.cat(own or [torch.zeros(0, dtype=torch.bool)]))
 
@@ -134,6 +137,7 @@ class SlotModel(nn.Module):
         return torch.where(tokens == MASK, self.sizes[slots], tokens - self.offsets[slots]) + self.rows[slots]
 
     def values_table(self) -> Tensor:
+        """Embeddings of the ids of all value slots (rows, d)."""
         if self._folded is not None:
             return self._folded[0]
         return self.values.weight if self.smooth_values is None else self.smooth_values(self.values.weight)
@@ -158,18 +162,23 @@ class SlotModel(nn.Module):
     def _local(self, tokens: Tensor) -> Tensor:
         return tokens - self.offsets
 
-    def slot_logits(self, hidden: Tensor, slot: int, drawn: Tensor) -> Tensor:
-        """Hidden states (B, d) before value slot `slot` → logits (B, S); `drawn` are the local ids so far (B, D)."""
+    def slot_logits(self, hidden: Tensor, slot: int) -> Tensor:
+        """Hidden states (B, d) before value slot `slot` → logits of the ids that it may hold (B, S)."""
+        ids = self._ids(slot)
+        return hidden @ self._head_table()[ids].T + self.bias[ids]
+
+    def _ids(self, slot: int) -> slice:
+        """Where the ids of a value slot are in head and bias."""
         start = int(self.sizes[self.layout.n_trees :][:slot].sum())
-        stop = start + self.layout.value_slots[slot].size
-        logits = hidden @ self._head_table()[start:stop].T + self.bias[start:stop]
-        ranges = self.layout.value_slots[slot].ranges
-        if ranges:
-            logits = _within(logits, torch.tensor(ranges, device=logits.device)[drawn[:, slot - 1].long()])
-        return logits
+        return slice(start, start + self.layout.value_slots[slot].size)
+
+    def shift(self, slot: int, shift: Tensor) -> None:
+        """Add to the logits of a value slot's ids (S,), whatever comes before them."""
+        with torch.no_grad():
+            self.bias[self._ids(slot)] += shift
 
     def loss(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
-        """Mean cross-entropy of the values of whole rows (B, L) given masked ones in an order (B, D), nats a slot."""
+        """Mean cross-entropy of the values of whole rows (B, L) given masked ones in an order (B, D), nats per slot."""
         losses = [part.sum() for _, part in self._losses(masked, order, rows, smooth=True)]
         return torch.stack(losses).sum() / (len(rows) * self.layout.n_values)
 
@@ -199,175 +208,20 @@ class SlotModel(nn.Module):
         table = self._head_table()
         return [(head.slots, head(hidden, local, table, self.bias, smooth)) for head in self.heads]  # type: ignore[misc]
 
-    def new_cache(self, rows: int) -> Any:
-        """An empty cache for `hidden`."""
-        return self.backbone.new_cache(rows)  # type: ignore[operator]
+    def build_loss(self, config: TrainConfig) -> Loss:
+        """Cross-entropy over the ids of each slot."""
+        return self.loss
 
-    @property
-    def n_parameters(self) -> int:
-        """Trainable numbers."""
-        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+    def build_row_losses(self, config: TrainConfig) -> tuple[Loss, int]:
+        """The same of each row."""
+        return self.row_losses, self.layout.n_values
 
-
-class _Smooth(nn.Module):
-    """Adds to a table of embeddings what smooth functions of an id's rank make of it, in slots of numbers.
-
-    Neighbouring ids of a number then start alike and learn together, which a few hundred rows cannot teach them.
-    """
-
-    basis: Tensor
-    rows: Tensor
-    cells: Tensor
-    own: Tensor
-
-    def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
-        """Take the slots in order; `spare` rows of the table follow each slot's ids."""
-        super().__init__()
-        slots = layout.value_slots
-        starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
-        numbers = _numbers(layout)
-        widest = max((slots[i].size for i in numbers), default=0)
-        basis = torch.zeros(len(numbers), widest, config.basis)  # (n, S, r)
-        rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
-        for place, i in enumerate(numbers):
-            functions = quantile_embedding(slots[i].size, config.basis)
-            basis[place, : slots[i].size] = (functions - functions.mean(0)) / functions.std(0).clamp_min(1e-6)
-            rows.append(starts[i] + torch.arange(slots[i].size))
-            cells.append(place * widest + torch.arange(slots[i].size))
-        self.register_buffer("basis", basis, persistent=False)
-        self.register_buffer("rows", torch.cat(rows), persistent=False)
-        self.register_buffer("cells", torch.cat(cells), persistent=False)
-        # 0 where an id is nothing but its rank: kept with the weights, since it comes from the data.
-        self.register_buffer("own", torch.ones(sum(slot.size + spare for slot in slots), 1))  # (rows, 1)
-        self.weight = nn.Parameter(torch.empty(len(numbers), config.basis, config.width))
-        nn.init.normal_(self.weight, std=INIT_STD / config.basis**0.5, generator=generator)
-
-    def keep_own(self, own: Tensor) -> None:
-        """Say which ids, of all slots of numbers in order, are more than their rank."""
-        self.own[self.rows, 0] = own.to(self.own)
-
-    def forward(self, table: Tensor) -> Tensor:
-        """(rows, d) → (rows, d)."""
-        smooth = torch.bmm(self.basis, self.weight).flatten(0, 1)  # (n * S, d)
-        return (table * self.own).index_add(0, self.rows, smooth[self.cells])
-
-    def functions(self) -> Tensor:
-        """What the smooth functions are at each row of the table, (rows, r); 0 where a row has none."""
-        flat = self.basis.flatten(0, 1)[self.cells]
-        return flat.new_zeros(len(self.own), flat.shape[1]).index_copy(0, self.rows, flat)
-
-
-class SlotLogits(nn.Module):
-    """The logits of slots of similar size, in one product of matrices."""
-
-    rows: Tensor
-
-    def __init__(self, rows: Tensor) -> None:
-        """Take the rows (n, S) of the table that hold the ids of each slot."""
-        super().__init__()
-        self.register_buffer("rows", rows, persistent=False)
-
-    def forward(self, hidden: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Hidden states (B, n, d) → logits (B, n, S)."""
-        return torch.einsum("bnd,nsd->bns", hidden, weight[self.rows]) + bias[self.rows]
-
-
-class _Head(nn.Module):
-    """The softmaxes of slots of similar size, padded to the largest of them: one product instead of one a slot."""
-
-    slots: Tensor
-    padding: Tensor
-    parents: Tensor
-    has_parent: Tensor
-    limits: Tensor
-    exact: Tensor
-    kernels: Tensor | None
-
-    def __init__(self, layout: TokenLayout, slots: list[int], smoothing: float) -> None:
-        super().__init__()
-        sizes = [slot.size for slot in layout.value_slots]
-        starts = [sum(sizes[:i]) for i in range(len(sizes))]
-        widest = max(sizes[i] for i in slots)
-        ids = torch.arange(widest)
-        own = torch.tensor([sizes[i] for i in slots])
-        self.register_buffer("slots", torch.tensor(slots), persistent=False)
-        self.logits = SlotLogits(torch.stack([starts[i] + ids.clamp(max=sizes[i] - 1) for i in slots]))  # (n, S)
-        self.register_buffer("padding", ids >= own[:, None], persistent=False)  # (n, S)
-        # What the slot before allows, by its id: everything where it has no say.
-        most = max([1, *(len(layout.value_slots[i].ranges) for i in slots)])
-        limits = torch.tensor([[0, widest]]).repeat(len(slots), most, 1)  # (n, K, 2)
-        for row, i in enumerate(slots):
-            for parent, pair in enumerate(layout.value_slots[i].ranges):
-                limits[row, parent] = torch.tensor(pair)
-        # Targets are smoothed among the intervals of a number; its atoms, and categories, have no near misses.
-        exact = torch.ones(len(slots), widest, dtype=torch.bool)
-        for row, i in enumerate(slots):
-            if layout.value_slots[i].kind == Kind.QUANTILE:
-                exact[row, [k for k in range(sizes[i]) if k not in layout.value_slots[i].atoms]] = False
-        self.smoothing = 0.0 if exact.all() else smoothing
-        self.register_buffer("exact", exact, persistent=False)  # (n, S)
-        self.limited = any(layout.value_slots[i].ranges for i in slots)
-        has_parent = torch.tensor([bool(layout.value_slots[i].ranges) for i in slots])
-        self.register_buffer("parents", torch.where(has_parent, torch.tensor(slots) - 1, 0), persistent=False)
-        self.register_buffer("has_parent", has_parent, persistent=False)
-        self.register_buffer("limits", limits, persistent=False)
-        # Where no slot has a say on another, what a target is smoothed to is known once and for all.
-        alike = self.smoothing and not self.limited and widest <= TABLED
-        kernels = self._kernel(ids.repeat(len(slots), 1).T, self.padding) if alike else None  # (S, n, S)
-        self.register_buffer("kernels", kernels, persistent=False)
-
-    def forward(self, hidden: Tensor, local: Tensor, weight: Tensor, bias: Tensor, smooth: bool) -> Tensor:
-        """(B, D, d) hidden states and (B, D) local ids → losses (B, n)."""
-        raw: Tensor = self.logits(hidden[:, self.slots], weight, bias).float()
-        logits = raw.masked_fill(self.padding, -math.inf)
-        n = torch.arange(len(self.slots), device=local.device)
-        if self.limited:
-            parent = local[:, self.parents] * self.has_parent  # (B, n)
-            logits = _within(logits, self.limits[n, parent])
-        target = local[:, self.slots]  # (B, n)
-        if self.smoothing and smooth:
-            kernel = self._kernel(target, logits == -math.inf) if self.kernels is None else self.kernels[target, n]
-            return torch.logsumexp(logits, dim=2) - (kernel * raw).sum(2)
-        return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
-
-    def _kernel(self, target: Tensor, outside: Tensor) -> Tensor:
-        """What targets (B, n) are smoothed to (B, n, S), none of it on ids that are `outside` (B or 1, n, S)."""
-        gap = torch.arange(self.exact.shape[1], device=target.device) - target[..., None]  # (B, n, S)
-        slot = torch.arange(len(self.slots), device=target.device)
-        alone = self.exact[slot, target][..., None] | self.exact | outside
-        return torch.softmax((-0.5 * (gap / self.smoothing) ** 2).masked_fill(alone & (gap != 0), -math.inf), dim=2)
-
-
-def _within(logits: Tensor, limits: Tensor) -> Tensor:
-    """Give no chance to ids outside [first, stop); logits (…, S), limits (…, 2)."""
-    ids = torch.arange(logits.shape[-1], device=logits.device)
-    return logits.masked_fill((ids < limits[..., :1]) | (ids >= limits[..., 1:]), -math.inf)
-
-
-def _stands_out(counts: Tensor, rows: int) -> Tensor:
-    """Ids (S,) seen so often that they can be learned one by one, or a fifth as often and twice as often as those near.
-
-    The second are values such as a common rate among uncommon ones, which mean more than their rank says.
-    """
-    reach = SPIKE_REACH
-    padded = nn.functional.pad(counts.float(), (reach, reach), value=math.nan)
-    around = padded.unfold(0, 2 * reach + 1, 1)  # (S, 2 reach + 1)
-    around = torch.cat([around[:, :reach], around[:, reach + 1 :]], dim=1)
-    return (counts >= rows) | ((5 * counts >= rows) & (counts >= 2 * around.nanmedian(1).values))
-
-
-def _numbers(layout: TokenLayout) -> list[int]:
-    """Value slots whose ids are ordered, and enough to be smooth."""
-    return [i for i, slot in enumerate(layout.value_slots) if slot.kind != Kind.CATEGORY and slot.size > 2]
-
-
-def _buckets(layout: TokenLayout) -> list[list[int]]:
-    """Value slots of similar size together."""
-    buckets: dict[int, list[int]] = {}
-    for index, slot in enumerate(layout.value_slots):
-        key = next((size for size in BUCKETS if slot.size <= size), -index - 1)
-        buckets.setdefault(key, []).append(index)
-    return list(buckets.values())
+    def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
+        """The fast way, where the backbone is our own decoder."""
+        steps = SlotSteps.of(self) if cache else None
+        if steps is None:
+            return super().start_rows(cache=cache)
+        return lambda tokens, order: SlotRows(steps, tokens, order)
 
 
 def _length(cache: Any) -> int:

@@ -1,7 +1,20 @@
 """Values to ids and back, and the layout of a row's ids."""
 
-from .codec import TableCodec
-from .layout import BOS, EOS, MASK, Kind, Slot, TokenLayout
-from .numeric import NumericCodec
+from .codecs.numeric import NumericCodec
+from .layout import BOS, EOS, MASK, Slot, SlotKind, TokenLayout
+from .table_codec import TableCodec
+from .writer import BLOCK, FREE, Given
 
-__all__ = ["BOS", "EOS", "MASK", "Kind", "NumericCodec", "Slot", "TableCodec", "TokenLayout"]
+__all__ = [
+    "BLOCK",
+    "BOS",
+    "EOS",
+    "FREE",
+    "MASK",
+    "Given",
+    "NumericCodec",
+    "Slot",
+    "SlotKind",
+    "TableCodec",
+    "TokenLayout",
+]

@@ -23,7 +23,7 @@ BOS, EOS, MASK = 0, 1, 2
 N_SPECIAL = 3
 
 
-class Kind(enum.IntEnum):
+class SlotKind(enum.IntEnum):
     """Kinds of slots, in the order of their tokens."""
 
     LEAF = 0
@@ -36,13 +36,11 @@ class Kind(enum.IntEnum):
 class Slot:
     """One position of the row between BOS and EOS."""
 
-    kind: Kind
+    kind: SlotKind
     column: int
     """Index of the table column, or of the tree for a leaf."""
     size: int
     """Local ids 0 … size-1 are allowed here."""
-    ranges: tuple[tuple[int, int], ...] = ()
-    """Where the slot before decides which ids are allowed: first and past-the-last id for each of its ids."""
     atoms: frozenset[int] = frozenset()
     """Ids of single values: those next to them are other values, not near misses."""
 
@@ -55,18 +53,18 @@ class TokenLayout:
 
     @classmethod
     def build(cls, n_leaves: Sequence[int], value_slots: Iterable[Slot]) -> TokenLayout:
-        """Put one leaf slot a tree before the slots of the columns."""
-        leaves = tuple(Slot(Kind.LEAF, tree, size) for tree, size in enumerate(n_leaves))
+        """Put one leaf slot per tree before the slots of the columns."""
+        leaves = tuple(Slot(SlotKind.LEAF, tree, size) for tree, size in enumerate(n_leaves))
         return cls(leaves + tuple(value_slots))
 
     @cached_property
     def n_trees(self) -> int:
         """The paper's T."""
-        return sum(slot.kind == Kind.LEAF for slot in self.slots)
+        return sum(slot.kind == SlotKind.LEAF for slot in self.slots)
 
     @property
     def n_values(self) -> int:
-        """Value slots, D: one a category column, two or more a numeric one."""
+        """Value slots, D: one per category column, one or two per numeric one."""
         return len(self.slots) - self.n_trees
 
     @cached_property
@@ -80,26 +78,26 @@ class TokenLayout:
 
     @property
     def length(self) -> int:
-        """Tokens a row with BOS and EOS: L = 2 + T + m_d + 2 m_c for one level of quantiles."""
+        """Tokens per row with BOS and EOS: L = 2 + T + m_d + 2 m_c for the paper's tokens."""
         return 2 + len(self.slots)
 
-    def n_tokens(self, kind: Kind) -> int:
+    def n_tokens(self, kind: SlotKind) -> int:
         """How many tokens a kind has: the largest of its slots, since all share them."""
         return max((slot.size for slot in self.slots if slot.kind == kind), default=0)
 
-    def offset(self, kind: Kind) -> int:
+    def offset(self, kind: SlotKind) -> int:
         """First token of a kind."""
-        return N_SPECIAL + sum(self.n_tokens(k) for k in Kind if k < kind)
+        return N_SPECIAL + sum(self.n_tokens(k) for k in SlotKind if k < kind)
 
     @property
     def n_vocab(self) -> int:
         """V = 3 + n_l + n_c + n_b + n_q."""
-        return N_SPECIAL + sum(self.n_tokens(k) for k in Kind)
+        return N_SPECIAL + sum(self.n_tokens(k) for k in SlotKind)
 
     @property
     def quantile_tokens(self) -> range:
         """The paper's [Q_s, Q_e)."""
-        return range(self.offset(Kind.QUANTILE), self.n_vocab)
+        return range(self.offset(SlotKind.QUANTILE), self.n_vocab)
 
     def allowed(self, slot: int) -> range:
         """Tokens that slot number `slot` may hold."""
@@ -118,12 +116,12 @@ class TokenLayout:
 
     @cached_property
     def numeric_groups(self) -> tuple[NDArray[np.int64], ...]:
-        """Positions in the sequence of each numeric column's slots, coarse to fine; one array (columns, slots) a number
-        of slots, columns with a single slot left out.
+        """Positions in the sequence of each numeric column's slots, coarse to fine; one array (columns, slots) per
+        number of slots, columns with a single slot left out.
         """
         groups: dict[int, list[int]] = {}
         for position, slot in enumerate(self.slots, start=1):
-            if slot.kind in (Kind.BIN, Kind.QUANTILE):
+            if slot.kind in (SlotKind.BIN, SlotKind.QUANTILE):
                 groups.setdefault(slot.column, []).append(position)
         lengths = sorted({len(group) for group in groups.values()} - {1})
         return tuple(np.array([g for g in groups.values() if len(g) == n], dtype=np.int64) for n in lengths)
@@ -131,7 +129,7 @@ class TokenLayout:
     @cached_property
     def quantile_positions(self) -> NDArray[np.int64]:
         """Positions in the sequence that hold a quantile token."""
-        return np.array([1 + i for i, slot in enumerate(self.slots) if slot.kind == Kind.QUANTILE], dtype=np.int64)
+        return np.array([1 + i for i, slot in enumerate(self.slots) if slot.kind == SlotKind.QUANTILE], dtype=np.int64)
 
     @cached_property
     def slot_offsets(self) -> NDArray[np.int64]:

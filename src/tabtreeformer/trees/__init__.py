@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import TreeConfig
+from .._runtime.progress import Progress, Silent
+from ..config.settings import TREE_MODELS, TreeConfig
 from ..errors import ArchiveError, ConfigError
-from ..progress import Progress, Silent
 from .base import LeafModel
-from .features import FeatureEncoder, Features, Target, choose_target
+from .features import FeatureEncoder, Features, Target, choose_target, count_classes
 from .spaces import SPACES, canonical, defaults, leaves_of
 from .trials import Trials
 
@@ -26,21 +26,13 @@ __all__ = [
     "Target",
     "Trials",
     "choose_target",
+    "count_classes",
     "fit_leaf_model",
     "load_leaf_model",
 ]
 
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 """A prompt of this many classes times 50 rounds is longer than any transformer here should read."""
-
-_CLASSES = {
-    "lightgbm": "LightGBM",
-    "xgboost": "XGBoost",
-    "catboost": "CatBoost",
-    "decision_tree": "DecisionTree",
-    "none": "NoTrees",
-}
-"""Module of this package → its model; the names of `config.TREE_MODELS`."""
 
 
 def fit_leaf_model(
@@ -56,12 +48,12 @@ def fit_leaf_model(
 
     `trials` are those done before; at least `floor` rows reach each leaf.
     """
-    if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MOST_CLASSES:
+    if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MAX_CLASSES:
         raise ConfigError(
             f"the target has {target.n_classes:,} classes, and {config.model} builds a tree for each in every round; "
-            f"choose a target of at most {MOST_CLASSES} classes, or tree='decision_tree', 'catboost' or 'none'"
+            f"choose a target of at most {MAX_CLASSES} classes, or tree='decision_tree', 'catboost' or 'none'"
         )
-    model_class, space = _model_class(config.model), SPACES[config.model]
+    model_class, space = _model_class(config.model), SPACES.get(config.model, {})
     seed %= 2**31  # the libraries count seeds in 32 bits, with a sign
     params = canonical(config.params, space)
     if config.tune and space:
@@ -106,12 +98,12 @@ def _has_thin_leaf(leaf_ids: NDArray[np.int64], floor: int) -> bool:
 
 def load_leaf_model(name: str, text: str) -> LeafModel:
     """Read a model of that name back from its `to_text`."""
-    if name not in _CLASSES:
-        raise ArchiveError(f"there is no tree model {name!r} in this version; known: {', '.join(_CLASSES)}")
+    if name not in TREE_MODELS:
+        raise ArchiveError(f"there is no tree model {name!r} in this version; known: {', '.join(TREE_MODELS)}")
     return _model_class(name).from_text(text)
 
 
 def _model_class(name: str) -> type[LeafModel]:
     module = importlib.import_module(f".{name}", __package__)
-    model_class: type[LeafModel] = getattr(module, _CLASSES[name])
+    model_class: type[LeafModel] = getattr(module, TREE_MODELS[name])
     return model_class

@@ -28,7 +28,7 @@ class CatBoost:
     """T is rounds, whatever the number of classes: a leaf holds the scores of all of them.
 
     Categories go in as ordered codes, because CatBoost's JSON does not hold what its own way with categories learns.
-    Trees are symmetric unless `grow_policy` says otherwise, so that a tree of depth k has 2**k leaves, be they reached
+    Trees are symmetric unless `grow_policy` says otherwise, so that a tree of depth k has 2**k leaves, reached
     or not.
     """
 

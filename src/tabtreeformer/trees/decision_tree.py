@@ -87,7 +87,7 @@ _FIELDS = ("feature", "threshold", "left", "right", "prediction")
 
 
 def _filled(features: Features) -> NDArray[np.float32]:
-    """The matrix with missing numbers below all others: a split can tell them apart, and the tree need not know."""
+    """The matrix with missing numbers below all others: a split can separate them without a special case."""
     return np.where(np.isnan(features.matrix), -2 * LARGEST, features.matrix).astype(np.float32)
 
 

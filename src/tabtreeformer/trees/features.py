@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..config import TokenConfig
-from ..schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schema
-from ..schema.numbers import count_decimals
-from ..support import intervals
+from ..config.settings import TokenConfig
+from ..data.rare import intervals
+from ..data.schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schema
+from ..data.schema.numbers import count_decimals
 
 LARGEST = 1e30
 """Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
@@ -51,7 +51,7 @@ class Target:
     """None where a number is predicted."""
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Target:
-        """Return the rows asked for, in that order; the classes stay, be they all seen or not."""
+        """Return the rows asked for, in that order; the classes stay, whether or not all are seen."""
         return Target(self.values[rows], self.n_classes)
 
 
@@ -96,7 +96,7 @@ class _Source:
 
     @property
     def says_something(self) -> bool:
-        """Whether there is anything to tell apart."""
+        """Whether there is any value to split by."""
         return self.n_codes != 0
 
     def read(self, df: pd.DataFrame) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ class _Source:
     def from_json(cls, data: Mapping[str, Any]) -> _Source:
         labels = data["labels"]
         ends = tuple((float(low), float(high)) for low, high in data.get("ends", ()))
-        labels, other = None if labels is None else Labels(tuple(labels)), data.get("other")
+        labels, other = None if labels is None else Labels.from_json(labels), data.get("other")
         if other is not None and (labels is None or type(other) is not int or not 0 <= other <= len(labels.values)):
             raise ValueError("rare labels have a code that the column does not have")
         return cls(Column.from_json(data["column"]), labels, other, ends)
@@ -234,3 +234,11 @@ def choose_target(
         return name if name in varying else None
     drawable = [n for n in varying if schema.column(n).kind not in LABELLED or distinct[n] <= FEW_CLASSES]
     return drawable[int(rng.integers(len(drawable)))] if drawable else None
+
+
+def count_classes(schema: Schema, df: pd.DataFrame, target: str | int, floor: int) -> int | None:
+    """Classes of a target, rare ones counted as one; None for a number."""
+    column = schema.column(target)
+    if column.kind not in LABELLED:
+        return None
+    return _Source.learn(df, column, TokenConfig(rare_floor=floor)).n_codes

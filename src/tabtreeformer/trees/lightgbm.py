@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArchiveError
-from .base import blaming_params, blaming_text, codes_or_values, fitted, not_a_model, threads
+from .base import blaming_params, blaming_text, codes_or_values, fitted, threads
 from .features import Features, Target
+from .lightgbm_text import check_text
 from .spaces import LIGHTGBM_SPACE
 
 if TYPE_CHECKING:
@@ -48,15 +49,25 @@ class LightGBM:
 
     def predict(self, features: Features) -> NDArray[Any]:
         """Return class codes or numbers, (N,)."""
-        booster = fitted(self._booster, self)
+        booster = self._booster_for(features)
         scores = booster.predict(features.matrix, num_threads=threads(features, ALL_CORES))
         return codes_or_values(scores, _n_classes(self.to_text()))
 
     def leaves(self, features: Features) -> NDArray[np.int64]:
         """Return the leaf of each row in each tree, (N, T)."""
-        booster = fitted(self._booster, self)
+        booster = self._booster_for(features)
         ids = booster.predict(features.matrix, pred_leaf=True, num_threads=threads(features, ALL_CORES))
         return np.asarray(ids, dtype=np.int64).reshape(features.n_rows, len(self.n_leaves))
+
+    def _booster_for(self, features: Features) -> Any:
+        """The fitted trees, if they were fitted to as many features."""
+        booster = fitted(self._booster, self)
+        if booster.num_feature() != features.matrix.shape[1]:
+            raise ArchiveError(
+                f"the stored trees split {booster.num_feature():,} features and the table has "
+                f"{features.matrix.shape[1]:,}; the file is damaged: save the model again"
+            )
+        return booster
 
     def to_text(self) -> str:
         """Return LightGBM's own model text."""
@@ -65,9 +76,8 @@ class LightGBM:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read LightGBM's own model text."""
-        if not _is_whole(text):
-            raise ArchiveError(not_a_model("LightGBM"))
-        with blaming_text("LightGBM", lgb.basic.LightGBMError):
+        with blaming_text("LightGBM", lgb.basic.LightGBMError, ValueError, KeyError):
+            check_text(text)
             return cls({}, 0)._hold(lgb.Booster(model_str=text), text)
 
     def _settings(self, target: Target) -> dict[str, Any]:
@@ -105,12 +115,3 @@ def _n_classes(text: str) -> int | None:
     if found and int(found[1]) > 1:
         return int(found[1])
     return 2 if re.search(r"^objective=(binary|cross_entropy)", head, re.MULTILINE) else None
-
-
-def _is_whole(text: str) -> bool:
-    """Tell whether the trees have the sizes that the head states: LightGBM crashes on a text that was cut."""
-    sizes = re.search(r"^tree_sizes=([\d ]+)$", text, re.MULTILINE)
-    if not text.startswith("tree\n") or sizes is None:
-        return False
-    length = text.find("end of trees") - text.find("Tree=0")
-    return length == sum(int(size) for size in sizes[1].split()) and "\nend of parameters" in text

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ConfigError
 from .base import LeafModel
 
 Codes = dict[int, frozenset[int]]
@@ -51,7 +52,10 @@ def paths(model: LeafModel, n_codes: dict[int, int]) -> list[list[Path]]:
     """Of each tree, the path to each leaf; `n_codes` are the features that hold codes, and how many."""
     every = {feature: frozenset(range(n)) for feature, n in n_codes.items()}
     readers = {"LightGBM": _of_lightgbm, "XGBoost": _of_xgboost, "CatBoost": _of_catboost, "DecisionTree": _of_tree}
-    found = [dict(tree) for tree in readers[type(model).__name__](model.to_text(), every)]
+    name = type(model).__name__
+    if name not in readers:
+        raise ConfigError(f"leaves of {name} cannot be read as rules; choose another tree model: {', '.join(readers)}")
+    found = [dict(tree) for tree in readers[name](model.to_text(), every)]
     return [[leaves[leaf] for leaf in sorted(leaves)] for leaves in found]
 
 

@@ -104,7 +104,7 @@ def defaults(space: Space) -> dict[str, Any]:
 
 
 def leaves_of(name: str, params: Mapping[str, Any], rows: int, n_classes: int | None) -> dict[str, Any]:
-    """The parameters with leaves of at least so many rows, as far as the library can be told."""
+    """The parameters with leaves of at least this many rows, as far as the library has a parameter for it."""
     if name == "lightgbm":
         return {**params, "min_child_samples": max(rows, params.get("min_child_samples", 0))}
     if name == "decision_tree":

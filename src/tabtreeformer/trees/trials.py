@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 class Trials:
     """Scores of the trials so far, in order, of a search that may be cut short.
 
-    One that goes on draws the same parameters again from the same seed and looks their scores up.
+    One that is continued draws the same parameters again from the same seed and looks their scores up.
     """
 
     scores: list[float] = field(default_factory=list)

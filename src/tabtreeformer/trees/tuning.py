@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from ..config import TreeConfig
-from ..progress import Progress, stage
+from .._runtime.progress import Progress, stage
+from ..config.settings import TreeConfig
 from .base import LeafModel
 from .features import Features, Target
 from .spaces import Parameter, Space, canonical
 from .trials import Trials
+
+FOLDS = 3
+"""Cross-validation folds per trial (the paper's); stratified for classes."""
 
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows to fit on, rows to score on."""
@@ -40,9 +43,9 @@ def tune(
     """
     fixed = canonical(config.params, space)
     free = {name: parameter for name, parameter in space.items() if name not in fixed}
-    if not free or features.n_rows < 2 * config.folds:
+    if not free or features.n_rows < 2 * FOLDS:
         return fixed
-    folds = split(target, config.folds, seed)
+    folds = split(target, FOLDS, seed)
     trials = trials or Trials()
 
     def objective(trial: optuna.Trial) -> float:

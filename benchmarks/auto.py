@@ -1,0 +1,96 @@
+"""What each choice of the preset `auto` costs and buys: quality on unseen rows, the attack by density, processor time.
+
+    python -m benchmarks.auto --data ../shared/data --tables diabetes,credit-g --seeds 3
+    python -m benchmarks.auto --variants "auto,rows one by one"
+    python -m benchmarks.auto --page docs/lab/auto.md        writes the means of the CSV into the page
+
+Each variant is `auto` with one choice undone. A random half of each table is learned, the other half is unseen, as in
+`benchmarks.unseen`, whose judge this is. A second call completes the CSV instead of repeating what it holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.pages import as_table, put
+from benchmarks.unseen import KEYS, Judge, append, halves, load
+from tabtreeformer import TabTreeFormer
+from tabtreeformer._runtime.threads import use_cores
+from tabtreeformer.config.override import parse_settings
+
+HERE = Path(__file__).parent
+VARIANTS = {
+    "auto": (),
+    "AdamW for all weights": ("train.matrix_rate=0",),
+    "networks part at the start": ("train.shared_share=0",),
+    "values masked as in the paper": ("train.value_mask=[0.25, 0.5]",),
+    "margins as learned": ("train.margins=false",),
+    "rows one by one": ("sampling.together=false",),
+    "temperatures 1.3 and 1.1": ("sampling.temperature_numeric=1.3", "sampling.temperature_category=1.1"),
+    "ten trees per position": ("model.pool=10",),
+}
+MAX_ROWS = 10_000
+"""Larger tables are cut to this many rows, half of which are learned."""
+NUMBERS = {
+    "cpu_seconds": 1, "relative_error": 3, "shape_error": 4, "trend_error": 4, "auc": 3, "attack": 3, "found_at_1": 3
+}  # fmt: skip
+
+
+def main() -> None:
+    """Measure what is not yet in the CSV."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
+    parser.add_argument("--tables", default="diabetes,credit-g,insurance,abalone,churn_modelling,california_housing")
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "auto.csv")
+    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
+    options = parser.parse_args()
+    if options.page is not None:
+        put(options.page, "auto", means(pd.read_csv(options.results)))
+        return
+    use_cores(1)
+    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
+    known = set(done[KEYS].itertuples(index=False, name=None))
+    for table in options.tables.split(","):
+        for seed in range(options.seeds):
+            left = [v for v in options.variants.split(",") if (table, seed, v) not in known]
+            if left:
+                measure(table, seed, left, options.data, options.results)
+
+
+def measure(table: str, seed: int, variants: list[str], data: Path, results: Path) -> None:
+    """Fit, write and judge with each variant, on the same half of a table."""
+    frame, target = load(data, table)
+    train, unseen = halves(frame.sample(min(len(frame), MAX_ROWS), random_state=0), seed)
+    judge = Judge(train, unseen, target, seed)
+    for variant in variants:
+        started = time.process_time()
+        model = TabTreeFormer(
+            "auto", target, random_state=seed, verbose=False, **parse_settings(VARIANTS.get(variant, ()))
+        ).fit(train)
+        seconds = time.process_time() - started
+        rows = model.sample(len(train), random_state=seed)
+        facts = {"rows": len(train), "cpu_seconds": round(seconds, 2)}
+        append({"table": table, "seed": seed, "writer": variant, **facts, **judge(rows)}, results)
+
+
+def means(results: pd.DataFrame) -> str:
+    """The means over seeds, by table and variant."""
+    rows = []
+    for (table, variant), group in results.groupby(["table", "writer"], sort=False):
+        mean = group.mean(numeric_only=True)
+        rows.append([table, variant, len(group), *(f"{mean[name]:.{digits}f}" for name, digits in NUMBERS.items())])
+    head = (
+        "table", "variant", "seeds", "CPU s", "relative error", "Shape error", "Trend error", "two-sample AUC",
+        "attack", "found at 1 %",
+    )  # fmt: skip
+    return as_table(head, sorted(rows, key=lambda row: row[0]))
+
+
+if __name__ == "__main__":
+    main()

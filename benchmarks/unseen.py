@@ -1,0 +1,227 @@
+"""Quality against rows that nobody learned from, beside what the training rows score there, and the attack by density.
+
+    python -m benchmarks.unseen --data ../shared/data --seeds 3
+    python -m benchmarks.unseen --writers trees,trees-80 --tables diabetes,credit-g
+    python -m benchmarks.unseen --rivals ../shared/rivals/adult_uci
+    python -m benchmarks.unseen --page docs/lab/unseen.md        writes the tables of the CSV into the page
+
+A random half of each table is learned, the other half is unseen; as many rows are written as were learned. Writers are
+presets, and `trees-80` is the preset `trees` with at least 80 rows per leaf. One row per table, seed and writer goes to
+a CSV, which a second call completes instead of repeating. Columns in `_real` are what the training rows score against
+the unseen half; the attack is made on as many rows as were learned and, for small tables, on ten times as many. With
+`--rivals`, the published rows of a folder (train.csv.gz, holdout.csv.gz and NAME_1.csv.gz, …) are judged beside ours on
+the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.pages import as_table, put
+from tabtreeformer import Schema, TabTreeFormer, evaluate
+from tabtreeformer.config.presets import PRESETS
+from tabtreeformer.evaluation.attacks.rows import Calibration, both, outcome
+from tabtreeformer.evaluation.encoding import encode
+
+HERE = Path(__file__).parent
+NINE = (
+    "iris", "boston", "diabetes", "breast-w", "wdbc", "credit-g", "qsar-biodeg", "bank-marketing", "adult",
+)  # fmt: skip
+DEVELOPMENT = (
+    "abalone", "insurance", "auto_imports", "wine_quality", "churn_modelling", "titanic", "california_housing",
+    "adult_uci",
+)  # fmt: skip
+QUALITY = ("shape_unseen", "trend_unseen", "detection_unseen")
+TIMES, FEW_ROWS = 10, 3_000
+"""Of a table of which at most so many rows were learned, ten times as many are attacked too."""
+KEYS = ["table", "seed", "writer"]
+QUALITY_COLUMNS = {"shape_error": 4, "trend_error": 4, "auc": 3}
+PUBLISHED = "as published"
+RIVALS_TARGET = "income"
+
+
+def main() -> None:
+    """Judge what is not yet in the CSV."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
+    parser.add_argument("--rivals", type=Path, help="folder with published rows, judged instead of the tables")
+    parser.add_argument("--tables", default=",".join((*NINE, *DEVELOPMENT)))
+    parser.add_argument("--writers", default="trees")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "unseen.csv")
+    parser.add_argument("--page", type=Path, help="write the tables of the results into this page, and stop")
+    options = parser.parse_args()
+    if options.page is not None:
+        write_page(pd.read_csv(options.results), options.page)
+        return
+    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
+    known = set(done[KEYS].itertuples(index=False, name=None))
+    if options.rivals is not None:
+        _rivals(options.rivals, options.writers.split(","), options.seeds, known, options.results)
+        return
+    for table in options.tables.split(","):
+        for seed in range(options.seeds):
+            left = [w for w in options.writers.split(",") if (table, seed, w) not in known]
+            if not left:
+                continue
+            frame, target = load(options.data, table)
+            train, unseen = halves(frame, seed)
+            judge = Judge(train, unseen, target, seed)
+            for writer in left:
+                times = TIMES if len(train) <= FEW_ROWS else 1
+                rows, cpu, wall = written(writer, train, target, seed, times)
+                facts = {"rows": len(train), "cpu_seconds": round(cpu, 2), "seconds": round(wall, 2)}
+                found = judge(rows.head(len(train)))
+                if times > 1:
+                    found |= judge.attack_on_more(rows)
+                append({"table": table, "seed": seed, "writer": writer, **facts, **found}, options.results)
+
+
+def load(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
+    """A table and its target: of the nine without incomplete rows, of the others as it is."""
+    place = folder if name in NINE else folder / "development"
+    facts = next(f for f in json.loads((place / "datasets.json").read_text(encoding="utf-8")) if f["name"] == name)
+    frame = pd.read_csv(place / facts["file"])
+    return (frame.dropna(ignore_index=True) if name in NINE else frame), facts["target"]
+
+
+def halves(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows to learn and those that nobody learns from."""
+    order = np.random.default_rng(seed).permutation(len(frame))
+    middle = len(order) // 2
+    first, second = (frame.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[:middle], order[middle:]))
+    return first, second
+
+
+def written(
+    writer: str, train: pd.DataFrame, target: str, seed: int, times: int = 1
+) -> tuple[pd.DataFrame, float, float]:
+    """So many times the rows that were learned, with the seconds of the processor and of the clock."""
+    preset, _, leaf = writer.partition("-")
+    settings: dict[str, Any] = {"forest": {"leaf_rows": int(leaf)}} if leaf else {}
+    privacy = "off" if preset == "trees" or preset in PRESETS else "balanced"
+    cpu, wall = time.process_time(), time.perf_counter()
+    model = TabTreeFormer(preset, target, privacy=privacy, random_state=seed, verbose=False, **settings).fit(train)
+    rows = model.sample(times * len(train), random_state=seed)
+    return rows, time.process_time() - cpu, time.perf_counter() - wall
+
+
+class Judge:
+    """Judges tables of rows that were learned from the same rows; what does not depend on them is computed once."""
+
+    def __init__(self, train: pd.DataFrame, unseen: pd.DataFrame, target: str, seed: int) -> None:
+        self.train, self.unseen, self.target, self.seed = train, unseen, target, seed
+        self.schema = Schema.infer(train, target)
+        self.remembered: dict[Any, Any] = {}
+        self.real = self._scores(train, QUALITY)
+        self.shadows: dict[int, Calibration] = {}
+
+    def __call__(self, rows: pd.DataFrame) -> dict[str, float]:
+        """The figures of as many rows as were learned, each beside that of the training rows."""
+        scores, real = self._scores(rows, ("utility", *QUALITY)), self.real
+        return {
+            "relative_error": scores["utility"].value if "utility" in scores else float("nan"),
+            "shape_error": 1 - scores["shape_unseen"].value,
+            "trend_error": 1 - scores["trend_unseen"].value,
+            "auc": scores["detection_unseen"].value,
+            "shape_error_real": 1 - real["shape_unseen"].value,
+            "trend_error_real": 1 - real["trend_unseen"].value,
+            "auc_real": real["detection_unseen"].value,
+            **self._attack(rows, ""),
+        }
+
+    def attack_on_more(self, rows: pd.DataFrame) -> dict[str, float]:
+        """The attack on more rows than were learned."""
+        return self._attack(rows, "_ten_times")
+
+    def _scores(self, rows: pd.DataFrame, metrics: Sequence[str]) -> Mapping[str, Any]:
+        return evaluate(
+            self.train, self.unseen, rows, target=self.target, schema=self.schema, metrics=metrics, references=False,
+            random_state=self.seed, remembered=self.remembered,
+        ).scores  # fmt: skip
+
+    def _attack(self, rows: pd.DataFrame, name: str) -> dict[str, float]:
+        tables = encode({"training": self.train, "held-out": self.unseen, "synthetic": rows}, self.schema)
+        if len(rows) not in self.shadows:
+            population = both(tables["training"], tables["held-out"])
+            self.shadows[len(rows)] = Calibration.learn(population, len(rows), np.random.SeedSequence(self.seed))
+        # Categories of later tables may have further codes, which the density has to know of.
+        calibration = replace(self.shadows[len(rows)], population=both(tables["training"], tables["held-out"]))
+        found = outcome(calibration.score(tables["synthetic"]), len(self.train))
+        facts = {"attack": found["auc"], "found_at_1": found["true_positives"]}
+        if not name:
+            low, high = found["auc_interval"]
+            facts |= {"attack_low": low, "attack_high": high, "found_at_10": found["true_positives_at_10"]}
+        return {f"{key}{name}": value for key, value in facts.items()}
+
+
+def _rivals(folder: Path, writers: list[str], seeds: int, known: set[Any], results: Path) -> None:
+    """Judge published rows and ours on the same training and unseen rows."""
+    train, unseen = (pd.read_csv(folder / f"{name}.csv.gz") for name in ("train", "holdout"))
+    table, judge = f"{folder.name} {PUBLISHED}", Judge(train, unseen, RIVALS_TARGET, 0)
+    for writer in writers:
+        for seed in range(seeds):
+            if (table, seed, writer) not in known:
+                rows, cpu, wall = written(writer, train, RIVALS_TARGET, seed)
+                facts = {"rows": len(train), "cpu_seconds": round(cpu, 2), "seconds": round(wall, 2)}
+                append({"table": table, "seed": seed, "writer": writer, **facts, **judge(rows)}, results)
+    for path in sorted(folder.glob("*_[0-9].csv.gz"), key=lambda path: path.name[-8:]):
+        name, number = path.name.removesuffix(".csv.gz").rsplit("_", 1)
+        if (table, int(number), name) not in known:
+            rows = pd.read_csv(path)[list(train.columns)].head(len(train))
+            append({"table": table, "seed": int(number), "writer": name, "rows": len(train), **judge(rows)}, results)
+
+
+def write_page(results: pd.DataFrame, page: Path) -> None:
+    """Write the means over seeds: by table, and beside published rows."""
+    published = results["table"].str.endswith(PUBLISHED)
+    put(page, "by table", _means(results[~published], ["table", "writer"]))
+    put(page, "published", _means(results[published], ["writer"]))
+
+
+def _means(results: pd.DataFrame, keys: list[str]) -> str:
+    """A table of means over seeds, real rows beside ours."""
+    rows = []
+    for key, group in results.groupby(keys, sort=False):
+        mean = group.mean(numeric_only=True)
+        real = [f"{mean[f'{name}_real']:.{digits}f}" for name, digits in QUALITY_COLUMNS.items()]
+        own = [f"{mean[name]:.{digits}f}" for name, digits in QUALITY_COLUMNS.items()]
+        rows.append(
+            [
+                *key,
+                len(group),
+                f"{mean['rows']:,.0f}",
+                "" if np.isnan(mean["cpu_seconds"]) else f"{mean['cpu_seconds']:.1f}",
+                f"{mean['relative_error']:.3f}",
+                *(f"{a} ({b})" for a, b in zip(own, real, strict=True)),
+                f"{mean['attack']:.3f}",
+                f"{mean['found_at_1']:.1%}",
+                "" if np.isnan(mean.get("attack_ten_times", np.nan)) else f"{mean['attack_ten_times']:.3f}",
+            ]
+        )
+    head = (
+        *keys, "seeds", "rows", "CPU s", "relative error", "Shape error", "Trend error", "two-sample AUC", "attack",
+        "found at 1 %", "attack, ten times",
+    )  # fmt: skip
+    return as_table(head, rows)
+
+
+def append(row: dict[str, Any], results: Path) -> None:
+    """Add a row to the CSV, and show it."""
+    print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+    before = [pd.read_csv(results)] if results.exists() else []
+    numbers = {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}
+    pd.concat([*before, pd.DataFrame([numbers])], ignore_index=True).to_csv(results, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What every room may use: progress, threads, seeds, devices, files."""

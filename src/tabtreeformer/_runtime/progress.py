@@ -1,0 +1,169 @@
+"""What a long operation tells the person who waits for it.
+
+Work reports through a `Progress`; who shows it, and whether at all, is decided by the caller.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol
+
+from ..errors import ConfigError
+
+
+class Task(Protocol):
+    """One stage of the work: so many units, and facts that change on the way."""
+
+    def advance(self, units: int = 1, **facts: str) -> None:
+        """Say that `units` more are done; `facts` are shown beside the bar, by name."""
+
+    def close(self) -> None:
+        """Say that the stage has ended, be it before its total."""
+
+
+class Progress(Protocol):
+    """Where stages are announced."""
+
+    def task(self, name: str, total: int) -> Task:
+        """Announce a stage of `total` units."""
+
+    def note(self, message: str) -> None:
+        """Say one thing that the user should know."""
+
+
+class _SilentTask:
+    def advance(self, units: int = 1, **facts: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Silent:
+    """Shows nothing."""
+
+    def task(self, name: str, total: int) -> Task:
+        return _SilentTask()
+
+    def note(self, message: str) -> None:
+        pass
+
+
+class Console:
+    """A live line a stage on stderr, kept when it is over if it took a while; not on a terminal, only that.
+
+    Stages may run side by side in threads: one display shows all that are open. rich is imported when the first stage
+    starts, so that building one costs nothing.
+    """
+
+    worth_keeping_seconds = 1.0
+
+    def __init__(self) -> None:
+        self._display: Any = None
+        self._open = 0
+        self._lock = threading.Lock()
+
+    def task(self, name: str, total: int) -> Task:
+        from rich.console import Console as RichConsole
+
+        with self._lock:
+            if self._display is None:
+                console = RichConsole(stderr=True)
+                self._display = _bars(console)
+                if console.is_terminal or console.is_jupyter:
+                    self._display.start()
+            self._open += 1
+            return _ConsoleTask(self, self._display, name, total)
+
+    def note(self, message: str) -> None:
+        from rich.console import Console as RichConsole
+
+        console = RichConsole(stderr=True) if self._display is None else self._display.console
+        console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+    def _closed(self) -> None:
+        """The display goes with the last open stage."""
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                if self._display.live.is_started:
+                    self._display.stop()
+                self._display = None
+
+
+def _bars(console: Any) -> Any:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    return RichProgress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[facts]}", markup=False),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[clock]}"),
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+    )
+
+
+class _ConsoleTask:
+    def __init__(self, owner: Console, display: Any, name: str, total: int) -> None:
+        self._owner, self._display = owner, display
+        self._facts: dict[str, str] = {}
+        self._task = display.add_task(name, total=total, facts="", clock="left")
+
+    def advance(self, units: int = 1, **facts: str) -> None:
+        self._facts.update(facts)
+        text = "  ".join(f"{name} {value}" for name, value in self._facts.items())
+        self._display.update(self._task, advance=units, facts=text)
+
+    def close(self) -> None:
+        # A stage that ends before its total is done all the same: show the time it took, not the time left.
+        task = next(task for task in self._display.tasks if task.id == self._task)
+        self._display.update(self._task, total=task.completed, clock="taken")
+        if (task.elapsed or 0.0) >= self._owner.worth_keeping_seconds:
+            self._display.console.print(self._display.make_tasks_table([task]))
+        self._display.remove_task(self._task)
+        self._owner._closed()
+
+
+def duration(seconds: float) -> str:
+    """Roughly how long, for people: 40 s, 3 min, 2.5 h, 4 days."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5700:
+        return f"{round(seconds / 60)} min"
+    if seconds < 36 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{round(seconds / 86400)} days"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from 90s, 5m or 1.5h; a number alone could be any of them."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h)?\s*", text)
+    if match is not None and match[2] is None and float(match[1]):
+        n = match[1]
+        raise ConfigError(f"{text!r} has no unit; write {n}s for seconds, {n}m for minutes or {n}h for hours")
+    if match is None or not float(match[1]):
+        raise ConfigError(f"{text!r} is no time above zero; write 90s, 5m or 1.5h")
+    return float(match[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
+
+
+class stage:
+    """`with stage(progress, "train", 100) as advance:` closes the task however the block ends."""
+
+    def __init__(self, progress: Progress, name: str, total: int) -> None:
+        self._task = progress.task(name, total)
+
+    def __enter__(self) -> Callable[..., None]:
+        return self._task.advance
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._task.close()

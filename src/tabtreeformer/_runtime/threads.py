@@ -1,0 +1,76 @@
+"""How many CPU threads PyTorch uses: steps of small networks lose badly to threads that wait for each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+
+SMALL_WIDTH = 128
+"""Networks narrower than this run on one thread each."""
+
+
+_most_cores: int | None = None
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _most_cores is None else min(cores, _most_cores)
+
+
+def use_cores(most: int) -> None:
+    """Leave other cores alone from here on: processes that share a machine wait for each other otherwise."""
+    global _most_cores
+    import torch
+
+    _most_cores = most
+    torch.set_num_threads(most)
+
+
+@contextmanager
+def threads_for(width: int) -> Iterator[None]:
+    """Use one thread for a small network, what PyTorch chose for others; afterwards all is as it was.
+
+    Where nobody has imported PyTorch, nobody is about to use it.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    if width < SMALL_WIDTH:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
+    """Do work(0) and work(1), at once where there are cores; if one fails or the user interrupts, `give_up` is called.
+
+    Two threads are enough, because PyTorch lets go of Python's lock while it computes.
+    """
+    import torch
+
+    if available_cores() < 2:
+        work(0)
+        work(1)
+        return
+    threads = max(1, torch.get_num_threads() // 2)
+
+    def one(j: int) -> None:
+        torch.set_num_threads(threads)  # what the main thread was told does not hold here
+        work(j)
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(one, j) for j in range(2)]
+        try:
+            for run in as_completed(runs):
+                run.result()
+        except BaseException:
+            give_up()
+            raise

@@ -1,0 +1,1 @@
+"""What fitting leaves behind, the file it is kept in, and what a stranger's file may ask for."""

@@ -1,0 +1,201 @@
+"""The one file on disk: a zip of JSON, safetensors and the tree model's text, versioned and checksummed.
+
+    manifest.json           format, version, checksums and sizes of all other members
+    *.json, *.txt           settings, schema, codec, record, tree model
+    *.safetensors           weights and prompts
+
+Nothing in it is ever unpickled, executed or written elsewhere. A file from a stranger is read only after its sizes are
+seen to be sane, so that it can ask for no more memory than a fixed multiple of its own length, and used only after
+every checksum is seen to agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .._runtime.files import replacing
+from .._version import __version__
+from ..errors import ArchiveError
+
+FORMAT, VERSION = "tabtreeformer", 1
+MANIFEST = "manifest.json"
+MAX_MEMBERS, MAX_BYTES, MAX_MANIFEST = 64, 16 * 2**30, 2**20
+MAX_DIRECTORY = 2**16
+"""Bytes of the zip's list of members, which is read before anything is known of them."""
+MAX_RATIO, SMALL = 200, 2**16
+"""No member unpacks to more than this many times its packed size; the smallest may take a little more."""
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,50}\.(json|txt|safetensors)")
+_BROKEN = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    MemoryError,
+)
+"""What the standard library raises on bytes that are no zip, a cut one, an encrypted one, or no JSON."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model is the same file
+
+
+def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], form: str = FORMAT) -> None:
+    """Write all members and a manifest under a temporary name beside `path`, then rename."""
+    manifest = {
+        "format": form,
+        "version": VERSION,
+        "written_by": __version__,
+        "members": {name: {"sha256": _digest(data), "bytes": len(data)} for name, data in members.items()},
+    }
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, data in {MANIFEST: dump_json(manifest), **members}.items():
+            # Weights are noise to a compressor; text and ids shrink well.
+            stored = zipfile.ZIP_STORED if name.startswith("weights") else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, compress_type=stored)
+
+
+def read_archive(
+    path: str | os.PathLike[str], known: Mapping[str, int] | None = None, form: str = FORMAT
+) -> dict[str, bytes]:
+    """Return the members of a model file, each checked against the manifest.
+
+    `known` says which members there may be and how large each; others are an error.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ArchiveError(f"there is no model file {path}")
+    try:
+        with path.open("rb") as file:
+            _check_directory(file, path)
+            with zipfile.ZipFile(file) as archive:
+                _check_entries(archive.infolist(), path, known)
+                return _read_members(archive, path, form)
+    except _BROKEN as error:
+        raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: {error}") from error
+    except OSError as error:
+        raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def dump_json(data: Any) -> bytes:
+    """JSON as bytes, the same for equal data."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True).encode()
+
+
+def load_json(data: bytes) -> Any:
+    """Inverse of `dump_json`; refuses what it never writes: NaN, infinities, a repeated name."""
+    return json.loads(data, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"JSON knows no {text}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text[:20])
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("a name is repeated in the same object")
+    return content
+
+
+def _check_directory(file: BinaryIO, path: Path) -> None:
+    """Refuse a zip whose list of members is itself absurd; the standard library would read all of it first."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 2**16 - 22, 0))
+    tail = file.read()
+    place = tail.rfind(b"PK\5\6")
+    if place < 0 or len(tail) - place < 22:
+        raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: it is no zip file")
+    sizes = [struct.unpack_from("<L", tail, place + 12)[0]]
+    if place >= 20 and tail[place - 20 : place - 16] == b"PK\6\7":  # a file of more than 2 GB has a longer record too
+        file.seek(struct.unpack_from("<Q", tail, place - 12)[0])
+        sizes.append(struct.unpack_from("<Q", file.read(56), 40)[0])
+    file.seek(0)
+    if max(sizes) > MAX_DIRECTORY:
+        raise ArchiveError(f"{path} holds more than a model can; it is damaged or not a tabtreeformer model")
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Mapping[str, int] | None) -> None:
+    """Refuse members by what they say of themselves, before any is unpacked."""
+    names = [entry.filename for entry in entries]
+    if MANIFEST not in names:
+        raise ArchiveError(f"{path} is not a tabtreeformer model: it has no {MANIFEST}")
+    odd = [name for name in names if not _NAME.fullmatch(name) or names.count(name) > 1]
+    if odd or any(e.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for e in entries):
+        raise ArchiveError(f"{path} is damaged: its members are not those of a model ({(odd or names)[0]!r})")
+    most = dict.fromkeys(names, MAX_BYTES) if known is None else {**known}
+    most[MANIFEST] = MAX_MANIFEST
+    strange = [name for name in names if name not in most]
+    if strange:
+        raise ArchiveError(
+            f"{path} has a member {strange[0]!r} that this version does not know; upgrade, or save the model again"
+        )
+    packed = sum(entry.compress_size for entry in entries)
+    large = (
+        len(entries) > MAX_MEMBERS
+        or sum(entry.file_size for entry in entries) > MAX_BYTES
+        or packed > path.stat().st_size  # members that share their bytes
+        or any(e.file_size > min(most[e.filename], MAX_RATIO * max(e.compress_size, SMALL)) for e in entries)
+    )
+    if large:
+        raise ArchiveError(f"{path} holds more than a model can; it is damaged or not a tabtreeformer model")
+
+
+def _read_members(archive: zipfile.ZipFile, path: Path, form: str) -> dict[str, bytes]:
+    entries = {info.filename: info for info in archive.infolist()}
+    expected = _read_manifest(_bounded(archive, entries[MANIFEST], MAX_MANIFEST), path, form)
+    if set(expected) != set(entries) - {MANIFEST}:
+        raise ArchiveError(f"{path} is damaged: its members are not those that its manifest lists")
+    members = {}
+    for name, facts in expected.items():
+        data = _bounded(archive, entries[name], min(facts["bytes"], entries[name].file_size))
+        if len(data) != facts["bytes"] or _digest(data) != facts["sha256"]:
+            raise ArchiveError(f"{path} is damaged: {name} does not match its checksum; get the file again")
+        members[name] = data
+    return members
+
+
+def _read_manifest(data: bytes, path: Path, form: str) -> dict[str, dict[str, Any]]:
+    manifest = load_json(data)
+    if not isinstance(manifest, dict) or manifest.get("format") != form:
+        raise ArchiveError(f"{path} is not a {form}{' model' * (form == FORMAT)}")
+    version = manifest.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ArchiveError(
+            f"{path} has format version {version!r}, written by tabtreeformer {manifest.get('written_by')}; this is "
+            f"{__version__}, which reads up to version {VERSION}: upgrade with pip install -U tabtreeformer"
+        )
+    members = manifest.get("members")
+    if not isinstance(members, dict) or not all(
+        isinstance(m, dict) and type(m.get("bytes")) is int and m["bytes"] >= 0 and isinstance(m.get("sha256"), str)
+        for m in members.values()
+    ):
+        raise ArchiveError(f"{path} is damaged: its manifest lists no members")
+    return members
+
+
+def _bounded(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+    """Unpack at most one byte more than expected, whatever the entry says of itself."""
+    with archive.open(entry) as file:
+        return file.read(most + 1)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

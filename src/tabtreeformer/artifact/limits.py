@@ -1,0 +1,187 @@
+"""What a model file from a stranger may ask for, checked before memory or time is spent on it.
+
+A file says how wide, how deep and how long a network is, and a few bytes can say "a million layers". Every size must
+therefore be backed by weights that are really in the file: memory and time of loading stay within a fixed multiple of
+the file's own length. What a text could make a library load or run is refused altogether.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config.settings import Config, ModelConfig
+from ..data.schema import Schema
+from ..data.schema.dtypes import dtype_of
+from ..errors import ArchiveError
+from ..forest import Forest
+from ..tokens import SlotKind, TableCodec, TokenLayout
+
+if TYPE_CHECKING:
+    import torch
+
+MEGABYTE = 2**20
+MEMBERS: Mapping[str, int] = {
+    "config.json": MEGABYTE,
+    "schema.json": 64 * MEGABYTE,
+    "codec.json": 64 * MEGABYTE,
+    "record.json": 16 * MEGABYTE,
+    "tree.json": 64 * MEGABYTE,
+    "tree.txt": 1024 * MEGABYTE,
+    "prompts.safetensors": 4096 * MEGABYTE,
+    "weights_1.safetensors": 8192 * MEGABYTE,
+    "weights_2.safetensors": 8192 * MEGABYTE,
+    "forest.json": 16 * MEGABYTE,
+    "forest.safetensors": 4096 * MEGABYTE,
+}
+"""Every member that a model file may have, and its largest size."""
+
+MAX_LAWS_PER_COLUMN = 8
+"""Laws that put a column right may be several."""
+MAX_COLUMNS, MAX_SLOTS, MAX_TREES, MAX_LAYERS = 10_000, 40_000, 100_000, 1_000
+MAX_PROMPTS = 10_000_000
+MAX_LETTERS = 10_000
+MAX_BATCH = 1_000_000
+MAX_CELLS = 2**30
+"""Cells of a table of positions and ids; such tables are made of layout alone, not of weights."""
+SPARE_CELLS = 2**24
+MAX_OPTION = 4096
+"""Largest number in the further settings of a Hugging Face model."""
+_WORD = re.compile(r"[a-z0-9_]{1,30}")
+_LOADING = ("attn", "auto_map", "code", "dtype", "kernel", "model", "name", "path", "quantization", "repo", "revision")
+"""Parts of the names of settings that can make transformers look for code or files elsewhere."""
+
+
+def check_config(config: Config) -> None:
+    """Refuse settings that are absurd in themselves, or that could make a library load something."""
+    model = config.model
+    _at_most("model.layers", model.layers, MAX_LAYERS)
+    _at_most("sampling.batch_size", config.sampling.batch_size, MAX_BATCH)
+    for name, value in model.backbone_options.items():
+        harmless = value is None or isinstance(value, bool | float) or (isinstance(value, int) and value <= MAX_OPTION)
+        harmless = harmless or (isinstance(value, str) and _WORD.fullmatch(value) is not None)
+        if not harmless or any(part in name.lower() for part in _LOADING):
+            raise ArchiveError(f"its model.backbone_options hold {name!r}, which no model file may set")
+
+
+def check_schema(schema: Schema) -> None:
+    """Refuse tables too wide, names that are missing or repeated, and dtypes whose single values are large."""
+    _at_most("columns", len(schema.columns), MAX_COLUMNS)
+    names = schema.names
+    if not names or len(set(names)) != len(names) or not all(type(name) in (str, int) for name in names):
+        raise ArchiveError("its columns have no names, or share them")
+    for column in schema.columns:
+        for dtype in (column.dtype, column.categories_dtype):
+            if dtype is None or dtype == "category":
+                continue
+            numpy_dtype = dtype_of(dtype)
+            if isinstance(numpy_dtype, np.dtype) and (numpy_dtype.kind in "SUVc" or numpy_dtype.itemsize > 16):
+                raise ArchiveError(f"column {column.name!r} has dtype {dtype!r}, which no table has")
+
+
+def build_layout(tree: Any, codec: TableCodec) -> TokenLayout:
+    """Put the slots together, unless there are absurdly many."""
+    slots, n_leaves = codec.slots, tree["n_leaves"]
+    _at_most("trees", len(n_leaves), MAX_TREES)
+    _at_most("slots", len(slots), MAX_SLOTS)
+    return TokenLayout.build(n_leaves, slots)
+
+
+def check_layout(layout: TokenLayout, config: ModelConfig, weight_bytes: int) -> None:
+    """Refuse sizes of trees, slots and network that the weights in the file cannot back."""
+    check_slots(layout)
+    _check_network(layout, config, weight_bytes // 2)  # no weight is smaller than a half-precision number
+
+
+def check_slots(layout: TokenLayout) -> None:
+    """Refuse slots without ids."""
+    for slot in layout.slots:
+        if isinstance(slot.size, bool) or not isinstance(slot.size, int | np.integer) or slot.size < 1:
+            raise ArchiveError(f"a slot of {slot.kind.name.lower()}s has {slot.size!r} ids")
+
+
+def check_forest(forest: Forest, layout: TokenLayout) -> None:
+    """Refuse trees of other slots than the table has, and shares that would not fit in memory."""
+    if forest.context or [slot.size for slot in forest.slots] != [slot.size for slot in layout.value_slots]:
+        raise ArchiveError("its trees do not fit its columns")
+    cells = sum(tree.n_leaves * slot.size for slot in forest.slots for tree in slot.trees)
+    _at_most("leaves × ids", cells, MAX_CELLS)
+
+
+def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> None:
+    """Compare what the network is made of with the weights that there are."""
+    width, own = config.width, config.softmax == "allowed"
+    ids = sum(slot.size for slot in layout.slots) if own else layout.n_vocab
+    positions = -(-layout.n_trees // config.pool) + layout.n_values if own else layout.length
+    needed = {
+        "model.width × ids": width * ids,
+        "model.width × positions": width * positions,
+        "model.layers": config.layers * (3 * width * width + 2 * width * config.feed_forward),
+    }
+    if config.backbone != "gpt2":
+        few = config.layers * width <= n_weights  # else even counting would take long
+        needed["model.layers"] = _hf_parameters(config, positions) if few else config.layers * width
+    if own and config.basis:
+        numbers = [slot.size for slot in layout.value_slots if slot.kind != SlotKind.CATEGORY and slot.size > 2]
+        needed["model.basis"] = len(numbers) * config.basis * width
+        _at_most("model.basis × ids", len(numbers) * max(numbers, default=0) * config.basis, n_weights + SPARE_CELLS)
+    for name, count in needed.items():
+        if count > n_weights:
+            raise ArchiveError(f"its {name} asks for {count:,} weights, of which it can hold {n_weights:,} at most")
+    _at_most("positions × ids", 0 if own else layout.length * layout.n_vocab, MAX_CELLS)
+    buckets = sum(min(slot.size, 1024) for slot in layout.value_slots) + layout.n_values * 1024
+    _at_most("slots × ids", buckets, MAX_CELLS)
+
+
+def _hf_parameters(config: ModelConfig, positions: int) -> int:
+    """Count the weights of a Hugging Face model without making room for them."""
+    import torch
+
+    from ..model.backbones import build_backbone
+
+    with torch.device("meta"):
+        backbone = build_backbone(config, 1 + positions)
+    return sum(parameter.numel() for parameter in backbone.parameters())
+
+
+def check_codec(codec: TableCodec, layout: TokenLayout) -> None:
+    """Decode the first and the last id of every slot: what cannot be decoded now could not be later."""
+    _at_most("laws", len(codec.laws.laws), MAX_LAWS_PER_COLUMN * len(codec.schema.columns))
+    if codec.columns:
+        check_schema(codec.expressed)
+    for column in codec.columns:
+        if column.inner.longest_text() > MAX_LETTERS:
+            raise ArchiveError(f"column {column.column.name!r} is written with texts of absurd length")
+    last = np.array([[slot.size - 1 for slot in layout.value_slots]], dtype=np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        codec.decode(np.concatenate([last * 0, last]), np.random.default_rng(0))
+
+
+def check_prompts(leaf_ids: NDArray[Any], layout: TokenLayout) -> None:
+    """Refuse prompts that name leaves which the trees do not have."""
+    if leaf_ids.dtype != np.int32 or leaf_ids.ndim != 2 or leaf_ids.shape[1] != layout.n_trees or not len(leaf_ids):
+        raise ArchiveError("its prompts do not fit its trees")
+    _at_most("prompts", len(leaf_ids), MAX_PROMPTS)
+    sizes = np.array([slot.size for slot in layout.slots[: layout.n_trees]], dtype=np.int64)
+    if leaf_ids.size and ((leaf_ids.min(axis=0) < -1).any() or (leaf_ids.max(axis=0) >= sizes).any()):
+        raise ArchiveError("its prompts name leaves that its trees do not have")
+
+
+def check_weights(weights: Mapping[str, torch.Tensor]) -> None:
+    """Refuse weights that are no numbers."""
+    import torch
+
+    for name, tensor in weights.items():
+        if not tensor.dtype.is_floating_point or not bool(torch.isfinite(tensor.float()).all()):
+            raise ArchiveError(f"its weights {name!r} are not all finite numbers")
+
+
+def _at_most(name: str, value: int, most: int) -> None:
+    if value > most:
+        raise ArchiveError(f"it has {value:,} {name}, and no model has more than {most:,}")

@@ -1,0 +1,1 @@
+"""Settings as frozen values, and the presets that fill them in."""

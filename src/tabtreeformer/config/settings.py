@@ -1,0 +1,288 @@
+"""Settings as values: frozen dataclasses, compared by value, validated when built; JSON.
+
+One field per setting; docs/settings.md is made from the docstrings of the fields.
+
+`override.py` merges settings with changes, so that every field can be reached from Python (`train={"steps": 200}`) and
+from the command line (`--set train.steps=200`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import ConfigError
+from .override import override, without_retired
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ConfigError(f"{name} must be at least {least}, got {value!r}")
+
+
+TREE_MODELS = {
+    "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "decision_tree": "DecisionTree",
+    "none": "NoTrees",
+}  # fmt: skip
+"""Module of `trees/` → its class; a new tree model is a new file there and a line here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeConfig:
+    """The tree model whose leaves prompt the transformer."""
+
+    model: str = "lightgbm"
+    """One of lightgbm, xgboost, catboost, decision_tree, none."""
+    tune: bool = True
+    """Search the model's parameters with Optuna before fitting."""
+    trials: int = 50
+    """Maximum number of trials of the search."""
+    timeout_seconds: float | None = None
+    """Maximum time of the search; the trial under way is finished. null: no limit."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the tree library that are fixed, not searched, e.g. {"n_estimators": 50}."""
+
+    def __post_init__(self) -> None:
+        one_of("tree.model", self.model, TREE_MODELS)
+        _at_least("tree.trials", self.trials, 1)
+        if self.timeout_seconds is not None and self.timeout_seconds <= 0:
+            raise ConfigError(f"tree.timeout_seconds must be above 0 or null, got {self.timeout_seconds!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenConfig:
+    """How values become ids and back."""
+
+    scheme: Literal["quantile", "atoms"] = "quantile"
+    """`quantile` is the paper's; `atoms` keeps repeated values exact and draws inside intervals for the rest."""
+    bins: int = 10
+    """K-means bins per numeric column (the paper's K); with scheme `atoms` there are none: a number is one token."""
+    quantiles: int = 1000
+    """Quantiles per numeric column (the paper's Q); with scheme `atoms`, the maximum number of ids."""
+    rare_floor: int = 0
+    """Rows that a category, an end of a range or an interval needs to be kept; 0 keeps them all (the paper)."""
+
+    def __post_init__(self) -> None:
+        one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
+        _at_least("tokens.bins", self.bins, 1 if self.scheme == "atoms" else 2)
+        _at_least("tokens.quantiles", self.quantiles, 2)
+        _at_least("tokens.rare_floor", self.rare_floor, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The transformer."""
+
+    backbone: str = "gpt2"
+    """`gpt2` is our own decoder; `hf:gpt2`, `hf:llama`, … any causal model of transformers, from its config."""
+    width: int = 256
+    """Size of the residual stream."""
+    feed_forward: int = 1024
+    """Inner size of the feed-forward layers."""
+    heads: int = 8
+    """Attention heads; must divide `width`."""
+    layers: int = 6
+    """Transformer blocks."""
+    dropout: float = 0.1
+    """Dropout on embeddings, attention and residuals during training."""
+    activation: Literal["gelu", "relu"] = "gelu"
+    """Activation of the feed-forward layers; on a CPU GPT-2's tanh-GELU costs 15 times a ReLU."""
+    softmax: Literal["vocabulary", "allowed"] = "vocabulary"
+    """Over all tokens (the paper), or per slot over the ids that it may hold, with embeddings of their own."""
+    pool: int = 1
+    """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
+    order: Literal["natural", "any"] = "natural"
+    """With softmax `allowed`: learn columns in table order, or in an order drawn per row."""
+    basis: int = 0
+    """With softmax `allowed`: number of smooth functions of an id's rank that embed numbers; 0: none."""
+    own_rows: int = 0
+    """With a basis: ids of numbers that this many rows have, or that stand out, also have an embedding of their own."""
+    smoothing: float = 0.0
+    """With softmax `allowed`: width, in ids, of the Gaussian over neighbouring ids that a number is learned as."""
+    quantile_embedding: bool = True
+    """With softmax `vocabulary`: initialise quantile tokens with the paper's ordered embedding, not at random."""
+    backbone_options: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of a Hugging Face config, e.g. {"num_key_value_heads": 2}."""
+
+    def __post_init__(self) -> None:
+        for name in ("width", "feed_forward", "heads", "layers"):
+            _at_least(f"model.{name}", getattr(self, name), 1)
+        if self.width % self.heads:
+            raise ConfigError(f"model.heads must divide model.width, got heads={self.heads}, width={self.width}")
+        one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
+        _at_least("model.pool", self.pool, 1)
+        if self.softmax == "vocabulary" and self.pool > 1:
+            raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
+        one_of("model.activation", self.activation, ("gelu", "relu"))
+        one_of("model.order", self.order, ("natural", "any"))
+        if self.softmax == "vocabulary" and self.order == "any":
+            raise ConfigError("model.order='any' needs model.softmax='allowed'")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout!r}")
+        if self.backbone != "gpt2" and not self.backbone.startswith("hf:"):
+            raise ConfigError(f"model.backbone must be 'gpt2' or 'hf:<model type>', got {self.backbone!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How the two networks are trained."""
+
+    steps: int = 5000
+    """Maximum number of optimiser steps of a network, the shared ones included (the paper's s)."""
+    batch_size: int = 128
+    """Rows per step; halved when a GPU runs out of memory."""
+    accumulate: int = 1
+    """Number of pieces in which the rows of a step pass through the network: less memory, same update."""
+    learning_rate: float = 5e-4
+    """Peak learning rate of AdamW; it falls linearly to zero."""
+    matrix_rate: float = 0.0
+    """Peak rate of Muon, which then moves the matrices between hidden states; 0: AdamW moves all weights."""
+    warmup: int = 0
+    """Steps over which the rate rises at the beginning of the shared start and of each network."""
+    decay: Literal["stage", "whole"] = "stage"
+    """The rate falls to zero in the shared start and again in each network (the paper), or once over all steps."""
+    clip: float = 1.0
+    """Maximum norm of the gradient."""
+    average: float = 0.0
+    """Under differential privacy: keep a moving average of the weights, of which each step keeps this share."""
+    shared_passes: int = 20
+    """Passes over all rows before the two networks part, unless `shared_share` of the steps is fewer."""
+    shared_share: float = 0.1
+    """Maximum share of the steps that the shared start takes."""
+    prompts: Literal["trained", "validated"] = "trained"
+    """Rows whose leaves prompt a network: those that it was trained on (the paper), or those that it never saw."""
+    margins: bool = False
+    """With model.softmax `allowed`: correct the shares of each column's values to the training rows' in the end."""
+    bank: int | None = None
+    """Maximum number of masked prompts that are kept per network; null: one per row."""
+    validation_rows: int | None = None
+    """Maximum number of rows of the other half to validate on, drawn once; null: all."""
+    leaf_mask: tuple[float, float] = (0.5, 0.75)
+    """Range of the share of leaf tokens that is masked; drawn per row."""
+    blank_prompts: float = 0.0
+    """Share of the rows whose leaves are all masked, so that the networks can also write without a prompt."""
+    table_orders: float = 0.0
+    """With model.order `any`: share of the rows that are learned in table order, in which free rows are written."""
+    value_mask: tuple[float, float] = (0.25, 0.5)
+    """Range of the share of value tokens that is masked; drawn per row."""
+    validate_every: int = 100
+    """Steps between validations on the other half."""
+    patience: int = 3
+    """Validations in succession without a better loss after which training stops."""
+    gap_limit: float | None = None
+    """Stop when a network finds its own rows likelier than others by more than this, in nats per row; null: never."""
+    restore_best: bool = True
+    """Keep the weights of the best validation instead of the last ones."""
+    ordinal_loss: bool = True
+    """Ordinal cross-entropy on quantile tokens; plain cross-entropy otherwise."""
+    precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
+    """Number format; `auto` is fp16 on a GPU and fp32 on a CPU."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "accumulate", "validate_every", "patience"):
+            _at_least(f"train.{name}", getattr(self, name), 1)
+        _at_least("train.shared_passes", self.shared_passes, 0)
+        if self.bank is not None:
+            _at_least("train.bank", self.bank, 1)
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
+        if not self.matrix_rate >= 0:
+            raise ConfigError(f"train.matrix_rate must be at least 0, got {self.matrix_rate!r}")
+        one_of("train.decay", self.decay, ("stage", "whole"))
+        _at_least("train.warmup", self.warmup, 0)
+        if self.gap_limit is not None and not self.gap_limit > 0:
+            raise ConfigError(f"train.gap_limit must be above 0 or null, got {self.gap_limit!r}")
+        if not 0 <= self.shared_share < 1:
+            raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
+        if not 0 <= self.average < 1:
+            raise ConfigError(f"train.average must be in [0, 1), got {self.average!r}")
+        for name in ("blank_prompts", "table_orders"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"train.{name} must be in [0, 1], got {getattr(self, name)!r}")
+        for name in ("leaf_mask", "value_mask"):
+            low, high = getattr(self, name)
+            if not 0 <= low <= high <= 1:
+                raise ConfigError(f"train.{name} must be two shares in order, e.g. [0.25, 0.5], got {[low, high]!r}")
+        one_of("train.prompts", self.prompts, ("trained", "validated"))
+        one_of("train.precision", self.precision, ("auto", "fp32", "fp16", "bf16"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleConfig:
+    """How rows are drawn."""
+
+    temperature_category: float = 2.0
+    """Temperature of category tokens."""
+    temperature_numeric: float = 1.0
+    """Temperature of bin and quantile tokens."""
+    together: bool = False
+    """Draw rows in groups that come closer to the learned shares than rows drawn one by one; each row is as random."""
+    leaf_prompts: bool = True
+    """Prompt with leaves, masked as in training; otherwise every leaf is masked."""
+    batch_size: int = 512
+    """Rows drawn at once; memory depends on this, not on the number of rows asked for."""
+
+    def __post_init__(self) -> None:
+        for name in ("temperature_category", "temperature_numeric"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"sampling.{name} must be above 0, got {getattr(self, name)!r}")
+        _at_least("sampling.batch_size", self.batch_size, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestConfig:
+    """Trees that write by themselves, where no network does."""
+
+    leaf_rows: int = 20
+    """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
+    bags: int = 1
+    """Trees per slot; with several, each learns rows drawn with replacement, and each new row takes one by chance."""
+    feature_share: float = 1.0
+    """Share of the features that each split may choose from."""
+    smoothing: float = 2.0
+    """Rows by which the shares of a leaf are pulled towards those of the node above it."""
+    scores: bool = True
+    """Let each tree ask, beside the columns before its own, a smooth score of all of them."""
+
+    def __post_init__(self) -> None:
+        _at_least("forest.leaf_rows", self.leaf_rows, 1)
+        _at_least("forest.bags", self.bags, 1)
+        if not 0 < self.feature_share <= 1:
+            raise ConfigError(f"forest.feature_share must be in (0, 1], got {self.feature_share!r}")
+        if not self.smoothing >= 0:
+            raise ConfigError(f"forest.smoothing must be a number from 0, got {self.smoothing!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All settings of a model."""
+
+    tree: TreeConfig = field(default_factory=TreeConfig)
+    tokens: TokenConfig = field(default_factory=TokenConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    sampling: SampleConfig = field(default_factory=SampleConfig)
+    forest: ForestConfig | None = None
+    """Where it is there, trees write and no network is trained."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; `from_json` gives an equal config back."""
+        plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Config:
+        """Inverse of `to_json`, also of configs of earlier versions; refuses fields that never existed."""
+        return override(cls(), without_retired(data), prefix="")
+
+
+SECTIONS = tuple(f.name for f in dataclasses.fields(Config))

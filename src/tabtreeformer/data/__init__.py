@@ -1,0 +1,1 @@
+"""Tables and what their columns are: schema, reading and writing, what enough rows support."""

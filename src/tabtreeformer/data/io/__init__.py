@@ -1,0 +1,135 @@
+"""Tables from anywhere: files, databases, and the tables of other libraries; pandas inside.
+
+A table is named by one string: a file (`people.csv`, `people.parquet`), a table in a file (`shop.duckdb#orders`,
+`book.xlsx#Sheet2`) or a database (`sqlite:///shop.db#orders`, `postgresql://…`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..._runtime.files import check_writable
+from ..._runtime.scratch import scratch_folder
+from ...errors import OutputError, SchemaError
+from .location import DATABASES, Place, TableOptions, check_file, locate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Place", "TableOptions", "check_target", "locate", "read_table", "write_table"]
+
+_HOMES = {
+    "csv": "text",
+    "jsonl": "jsonl",
+    "parquet": "arrow",
+    "feather": "arrow",
+    "excel": "excel",
+    "duckdb": "duck",
+    "sql": "database",
+}
+"""The module of each form; it is imported when a table is of that form."""
+_EXTRAS = {"parquet": ("pyarrow", "parquet"), "feather": ("pyarrow", "parquet"), "excel": ("openpyxl", "excel")}
+
+
+def read_table(source: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
+    """Read a table; what is not one gets an error that names the file, and the line and column where they are known.
+
+    Parameters
+    ----------
+    source
+        A file, a table in a file (`shop.duckdb#orders`), a database URL, or `-` for standard input.
+    **options
+        Fields of `TableOptions`: `format`, `sep`, `encoding`, `quote`, `decimal`, `missing`, `query`, `table`,
+        `sheet`.
+
+    Examples
+    --------
+    >>> write_table(df, folder / "people.csv")
+    >>> read_table(folder / "people.csv").shape
+    (120, 3)
+    """
+    chosen = TableOptions(**options)
+    place = locate(source, chosen)
+    if place.path is not None:
+        check_file(place.path)
+    frame: pd.DataFrame = _read_pipe(place, chosen) if place.is_pipe else _call("read", place, chosen)
+    if frame.shape[1] == 0:
+        raise SchemaError(f"{place.name} has no columns")
+    if len(frame) == 0:
+        raise SchemaError(f"{place.name} has {frame.shape[1]} columns and no rows")
+    return frame
+
+
+def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> None:
+    """Write a table, whole or not at all.
+
+    Parameters
+    ----------
+    frame
+        A table of pandas, polars or pyarrow.
+    target
+        As `source` of `read_table`; `-` is standard output. A file is replaced; a table of a database only with
+        `overwrite=True`.
+    **options
+        As of `read_table`, and `neutralize` and `overwrite`.
+
+    Examples
+    --------
+    >>> write_table(df, folder / "people.jsonl")
+    """
+    from .frames import library_of, take_in
+
+    chosen = TableOptions(**options)
+    place = locate(target, chosen, OutputError)
+    if library_of(frame) is None:
+        raise SchemaError(f"only a table can be written, got {type(frame).__name__}")
+    table = take_in(frame)[0]
+    if place.is_pipe:
+        _write_pipe(table, place, chosen)
+    else:
+        _call("write", place, chosen, table)
+
+
+def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
+    """Say early that a table cannot be written there, before hours of work end there."""
+    from ...errors import import_extra
+
+    chosen = TableOptions(**options)
+    place = locate(target, chosen, OutputError)
+    if place.form in DATABASES:
+        _call("check", place, chosen)
+    if place.form in _EXTRAS:
+        import_extra(*_EXTRAS[place.form])
+    if place.path is not None:
+        check_writable(place.path)
+    return place
+
+
+def _read_pipe(place: Place, options: TableOptions) -> pd.DataFrame:
+    """Read standard input, by way of a file: a table is looked at before it is parsed."""
+    with scratch_folder() as folder:
+        path = folder / f"stdin{place.ending}"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        frame: pd.DataFrame = _call("read", replace(place, path=path), options)
+        return frame
+
+
+def _write_pipe(table: pd.DataFrame, place: Place, options: TableOptions) -> None:
+    """Write to standard output, when all of it is there."""
+    with scratch_folder() as folder:
+        path = folder / f"stdout{place.ending}"
+        _call("write", replace(place, path=path), options, table)
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def _call(verb: str, place: Place, options: TableOptions, *table: Any) -> Any:
+    module = importlib.import_module(f".{_HOMES[place.form]}", __name__)
+    return getattr(module, f"{verb}_{place.form}")(*table, place, options)

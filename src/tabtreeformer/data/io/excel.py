@@ -1,0 +1,125 @@
+"""Excel workbooks (extra `excel`): the first row of a sheet names the columns."""
+
+from __future__ import annotations
+
+import itertools
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from ..._runtime.files import replacing
+from ...errors import OutputError, SchemaError, import_extra
+from .columns import from_rows
+from .location import Place, TableOptions, check_names, choose_table
+
+MAX_ROWS, MAX_COLUMNS = 1_048_575, 16_384
+"""What a sheet holds at most below its header."""
+MAX_DIGITS = 10**15
+"""Excel keeps fifteen digits of a number."""
+ERRORS = ("#DIV/0!", "#REF!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!")
+
+
+def read_excel(place: Place, options: TableOptions) -> pd.DataFrame:
+    """Read a sheet: text cells stay text, a formula has the value that was last computed."""
+    openpyxl = import_extra("openpyxl", "excel")
+    assert place.path is not None
+    with place.path.open("rb") as stream:
+        try:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            sheet = book[choose_table(place, options.sheet, [s.title for s in book.worksheets], "sheet")]
+            return _read(place, sheet.iter_rows(values_only=True))
+        except SchemaError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, SyntaxError) as error:
+            raise SchemaError(
+                f"{place.name} cannot be read as excel: it is damaged or of another kind ({error})"
+            ) from error
+
+
+def _read(place: Place, rows: Iterator[tuple[Any, ...]]) -> pd.DataFrame:
+    header = _header(place, next(rows, ()))
+    columns: list[list[Any]] = [[] for _ in header]
+    blank = 0
+    for number, row in enumerate(rows, start=2):
+        if all(cell is None for cell in row):
+            blank += 1  # rows of nothing count only where others follow
+            continue
+        _refuse_beyond(place, row, header, number)
+        for name, values, cell in zip(header, columns, itertools.chain(row, itertools.repeat(None)), strict=False):
+            values.extend([None] * blank)
+            values.append(_cell(cell, f"{place.name}, row {number}, column {name!r}"))
+        blank = 0
+    return from_rows(header, columns)
+
+
+def write_excel(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
+    """Write a workbook of one sheet."""
+    assert place.path is not None
+    import_extra("openpyxl", "excel")
+    if len(df) > MAX_ROWS or df.shape[1] > MAX_COLUMNS:
+        raise OutputError(
+            f"cannot write {place.name}: a sheet holds at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns, "
+            f"got {len(df):,} and {df.shape[1]:,}; write .csv or .parquet"
+        )
+    for name in df.columns:
+        if isinstance(df[name].dtype, pd.DatetimeTZDtype):
+            raise OutputError(
+                f"cannot write {place.name}: column {name!r} has a time zone, which Excel cannot store; write .parquet"
+            )
+    df = df.copy(deep=False)
+    for j in range(df.shape[1]):
+        df.isetitem(j, _within_excel(df.iloc[:, j]))
+    with replacing(place.path) as temporary, temporary.open("wb") as stream:
+        try:
+            with pd.ExcelWriter(stream, engine="openpyxl") as writer:
+                df.to_excel(writer, sheet_name=options.sheet or place.table or "Sheet1", index=False)
+                for sheet in writer.sheets.values():
+                    _as_text(sheet)
+        except ValueError as error:  # a character that XML does not allow, a sheet name of more than 31 characters
+            raise OutputError(f"cannot write {place.name}: {error}") from error
+
+
+def _as_text(sheet: Any) -> None:
+    """Keep text that begins with = as text: openpyxl takes it for a formula, which would be computed when opened."""
+    for row in sheet.iter_rows():
+        for cell in row:
+            if cell.data_type == "f":
+                cell.data_type, cell.quotePrefix = "s", True
+
+
+def _within_excel(series: pd.Series) -> pd.Series:
+    """Whole numbers of more digits than Excel keeps become text, so that no key changes."""
+    if not pd.api.types.is_integer_dtype(series.dtype):
+        return series
+    known = series.dropna()
+    if known.empty or (known.min() > -MAX_DIGITS and known.max() < MAX_DIGITS):
+        return series
+    return series.astype(object).map(lambda v: None if v is pd.NA else str(v))
+
+
+def _header(place: Place, row: tuple[Any, ...]) -> list[str]:
+    names = list(row)
+    while names and names[-1] is None:
+        names.pop()
+    if not names:
+        raise SchemaError(f"{place.name} is empty: the sheet has nothing in its first row")
+    header = ["" if name is None else str(name) for name in names]
+    check_names(place, header)
+    return header
+
+
+def _refuse_beyond(place: Place, row: tuple[Any, ...], header: list[str], number: int) -> None:
+    beyond = [cell for cell in row[len(header) :] if cell is not None]
+    if beyond:
+        raise SchemaError(f"{place.name}, row {number} holds {beyond[0]!r} to the right of the last named column")
+
+
+def _cell(value: Any, where: str) -> Any:
+    if isinstance(value, str):
+        if value in ERRORS:
+            raise SchemaError(f"{where} holds the error {value}; correct the formula or clear the cell")
+        return None if value in ("", "#N/A") else value
+    return value

@@ -1,0 +1,101 @@
+"""Tables of other libraries: polars and pyarrow in, the same kind out. Neither is imported unless a table is one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+import pandas as pd
+
+from ...errors import ConfigError, SchemaError, import_extra
+
+PANDAS, POLARS, PYARROW = "pandas", "polars", "pyarrow"
+LIBRARIES = (PANDAS, POLARS, PYARROW)
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The library of a table, and its own types where the library has more of them than pandas."""
+
+    library: str = PANDAS
+    types: Any = None
+    """Of pyarrow its schema; of polars its schema and that of the Arrow table it becomes."""
+
+    def build(self, df: pd.DataFrame) -> Any:
+        """Make a table of this kind of a DataFrame."""
+        if self.library == PANDAS:
+            return df
+        from . import arrow
+
+        import_extra("pyarrow", "parquet")
+        if self.library == PYARROW:
+            return arrow.from_pandas(df, self.types)
+        polars = import_extra("polars", "polars")
+        if self.types is None:
+            return polars.from_arrow(arrow.from_pandas(df))
+        own, carried = self.types
+        return polars.from_arrow(arrow.from_pandas(df, carried)).cast(dict(own))
+
+
+def library_of(table: Any) -> str | None:
+    """The library that a table belongs to; None for what is not a table."""
+    if isinstance(table, pd.DataFrame):
+        return PANDAS
+    home, name = type(table).__module__.split(".")[0], type(table).__name__
+    if (home, name) in ((POLARS, "DataFrame"), (PYARROW, "Table")):
+        return home
+    if (home, name) == (POLARS, "LazyFrame"):
+        raise SchemaError("a polars LazyFrame is a query plan, not a table; call .collect() on it first")
+    return None
+
+
+def take_in(table: Any) -> tuple[Any, Kind]:
+    """Return a table as a DataFrame, and what is needed to make tables like it; what is no table stays as it is."""
+    library = library_of(table)
+    if library in (None, PANDAS):
+        return table, Kind()
+    from . import arrow
+
+    import_extra("pyarrow", "parquet")
+    carried = table.to_arrow() if library == POLARS else table
+    names = list(carried.schema.names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SchemaError(f"column name {twice!r} occurs more than once; rename the columns")
+    # What pandas once wrote into the schema (an index, names that were numbers) is of no use to a table without it.
+    carried = carried.replace_schema_metadata(None)
+    types = carried.schema if library == PYARROW else (table.schema, carried.schema)
+    return arrow.to_pandas(carried), Kind(str(library), types)
+
+
+def kind_named(output: str) -> Kind:
+    """The kind of table that a user asks for by its library's name."""
+    if output not in LIBRARIES:
+        raise ConfigError(f"output must be one of {', '.join(LIBRARIES)}, got {output!r}")
+    return Kind(output)
+
+
+def taking_any_table(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Let a function of DataFrames take tables of the other libraries too."""
+
+    @functools.wraps(function)
+    def taking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        plain: Any = [take_in(a)[0] for a in args]
+        named: Any = {name: take_in(a)[0] for name, a in kwargs.items()}
+        return function(*plain, **named)
+
+    return taking
+
+
+def index_note(table: Any) -> str | None:
+    """What to say about an index that is more than a count of the rows; it is not learned."""
+    if not isinstance(table, pd.DataFrame) or isinstance(table.index, pd.RangeIndex):
+        return None
+    names = [str(name) for name in table.index.names if name is not None]
+    called = f" ({', '.join(names)})" if names else ""
+    return f"the index{called} is ignored; to learn it, make it a column: df.reset_index()"

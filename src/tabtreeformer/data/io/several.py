@@ -1,0 +1,68 @@
+"""Several tables at once: a folder of files, or all tables of a database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...errors import OutputError, SchemaError
+from . import read_table, write_table
+from .database import table_names as sql_tables
+from .duck import table_names as duckdb_tables
+from .location import DATABASES, TableOptions, form_of, locate
+
+DUCKDB = "duckdb"
+
+
+def read_tables(source: str | os.PathLike[str], **options: Any) -> dict[str, pd.DataFrame]:
+    """All tables of a folder (one per file, named after it) or of a database, by name."""
+    path = Path(source)
+    if path.is_dir():
+        return _read_folder(path, options)
+    place = locate(source, TableOptions(**options))
+    if place.form not in DATABASES:
+        raise SchemaError(f"{place.name} holds one table; name a folder of files or a database")
+    names = duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)
+    if not names:
+        raise SchemaError(f"{place.name} has no tables")
+    return {name: read_table(source, table=name, **options) for name in names}
+
+
+def _read_folder(folder: Path, options: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    files = sorted(file for file in folder.iterdir() if file.is_file() and form_of(file.name) is not None)
+    if not files:
+        raise SchemaError(f"{folder} holds no tables; files must end in .csv, .parquet or another known ending")
+    tables: dict[str, pd.DataFrame] = {}
+    for file in files:
+        name = file.name.split(".")[0]
+        if name in tables:
+            raise SchemaError(f"{folder} holds two files named {name!r}; rename one of them")
+        tables[name] = read_table(file, **options)
+    return tables
+
+
+def check_tables_target(target: str, names: list[str], *, ending: str, overwrite: bool) -> None:
+    """Refuse a target that exists or cannot be written, before any work is done for it."""
+    if not target.endswith(("/", os.sep)) and not Path(target).is_dir():
+        locate(target, TableOptions(overwrite=overwrite), OutputError)
+        return
+    for name in names:
+        file = Path(target) / f"{name}{ending}"
+        if file.exists() and not overwrite:
+            raise OutputError(f"cannot write {file}: it exists; name another folder, or replace it with --overwrite")
+
+
+def write_tables(tables: Mapping[str, pd.DataFrame], target: str, *, ending: str = ".csv", **options: Any) -> None:
+    """Write tables to a folder (a name that ends in a slash), one file each, or to a database."""
+    if target.endswith(("/", os.sep)) or Path(target).is_dir():
+        folder = Path(target)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            write_table(table, folder / f"{name}{ending}", **options)
+        return
+    for name, table in tables.items():
+        write_table(table, target, table=name, **options)

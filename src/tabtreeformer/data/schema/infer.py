@@ -1,0 +1,279 @@
+"""What kind a column is, chosen as a careful analyst would, with the reason in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types as ptypes
+
+from ...errors import SchemaError
+from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT, Column
+from .dtypes import arrow_family, dtype_name
+from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
+from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
+from .values import LABEL, NUMBER, TIME, as_scalar, sort_of
+
+FEW_VALUES = 20
+"""Text of at most this many values is a category, however few rows each has, unless no value repeats."""
+MANY_VALUES = 1000
+"""Text of more values than this is treated as text: values that are rare are not kept."""
+REPEATS = 3
+"""Text whose values have fewer rows each than this, on average, is not a list of categories."""
+ENOUGH_ROWS = 20
+"""Fewer rows do not show that a column never repeats."""
+MANY_WORDS = 4
+RUNNING = "a running number"
+"""Why a column is a key if all that shows it is the order of the rows."""
+
+_KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial"}
+_JOINED_KEY = re.compile(r"(user|customer|client|order|product|account|patient|person|transaction|invoice|item|row)id$")
+_ZIP_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"}
+
+
+def describe(series: pd.Series, name: str | int, target: bool = False) -> Column:
+    """Take down one column; a target is never taken for an identifier."""
+    name = int(name) if isinstance(name, np.integer) else name
+    column = _dtype_facts(series, name)
+    present = series.dropna()
+    check_text(present, name)
+    if not len(present):
+        return replace(column, kind=CONSTANT, form=None, why="it has no value at all")
+    if column.categories is None and column.sort == LABEL:
+        column = _form_of_objects(column, present)
+    distinct = present.unique()
+    if len(distinct) == 1 and len(present) == len(series):
+        return replace(column, kind=CONSTANT, why="every row has the same value")
+    if column.categories is not None:
+        return replace(column, why=f"its dtype is category, with {len(column.categories):,} values")
+    if column.kind == BOOLEAN:
+        return replace(column, why="true or false")
+    if column.sort == NUMBER:
+        return _number(column, present, distinct, target, complete=len(present) == len(series))
+    if column.sort == TIME:
+        return replace(
+            column, kind=DATETIME, why="dates, each a Python object" if column.form else "its dtype is a date"
+        )
+    if column.sort != LABEL:
+        return replace(column, kind=TIMEDELTA, why="its dtype is a duration")
+    if not all(isinstance(value, str) for value in distinct):
+        return replace(column, why=f"values of several types, {len(distinct):,} different ones")
+    return _text(column, present, [str(value) for value in distinct], target)
+
+
+def check_text(series: pd.Series, name: str | int) -> None:
+    """Refuse text that no file can hold: half of a pair of code units, as broken decoding leaves it."""
+    values: Any = series
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        values = series.cat.categories
+    if values.dtype != object:
+        return  # dtypes of text hold UTF-8 or were checked when they were made
+    texts = [value for value in values if isinstance(value, str)]
+    try:
+        "".join(texts).encode("utf-8")
+    except UnicodeEncodeError:
+        bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
+        raise SchemaError(
+            f"column {name!r} holds {bad!r}, which is not valid text (a lone surrogate); decode the table again, or "
+            f"clean it with .str.encode('utf-8', 'replace').str.decode('utf-8')"
+        ) from None
+
+
+# ---- dtypes
+
+
+def _dtype_facts(series: pd.Series, name: str | int) -> Column:
+    """What the dtype alone says; a dtype that cannot be learned is refused."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _categories(dtype, name)
+    if ptypes.is_complex_dtype(dtype):
+        raise SchemaError(f"column {name!r} holds complex numbers; split it into two columns of numbers")
+    column = Column(name, CATEGORICAL, dtype_name(dtype))
+    if isinstance(dtype, pd.ArrowDtype):
+        family = arrow_family(dtype)
+        if family == "other":
+            raise _cannot_learn(name, dtype)
+        return replace(column, kind=BOOLEAN) if family == "bool" else column
+    if ptypes.is_bool_dtype(dtype):
+        return replace(column, kind=BOOLEAN)
+    if ptypes.is_object_dtype(dtype):
+        return replace(column, missing=_marker(series))
+    if sort_of(dtype) != LABEL or isinstance(dtype, pd.StringDtype):
+        return column
+    raise _cannot_learn(name, dtype)
+
+
+def _categories(dtype: Any, name: str | int) -> Column:
+    inner_name = dtype_name(dtype.categories.dtype)
+    if sort_of(dtype.categories.dtype) == LABEL:
+        categories = tuple(_plain(value, name) for value in dtype.categories)
+    else:
+        categories = tuple(Column(name, CATEGORICAL, inner_name).read(pd.Series(dtype.categories)).tolist())
+    return Column(name, CATEGORICAL, "category", categories, inner_name, bool(dtype.ordered))
+
+
+def _marker(series: pd.Series) -> str:
+    """The marker that most missing values of an object column have."""
+    markers = Counter(
+        "None" if value is None else "NA" if value is pd.NA else "NaT" if value is pd.NaT else "NaN"
+        for value in series[series.isna()].tolist()
+    )
+    return markers.most_common(1)[0][0] if markers else "None"
+
+
+def _form_of_objects(column: Column, present: pd.Series) -> Column:
+    """Find out what an object column holds; values that are not plain are refused."""
+    if column.dtype != "object":
+        return column
+    found = ptypes.infer_dtype(present, skipna=True)
+    if found == "string":
+        return column
+    forms = {"decimal": DECIMAL_OBJECT, "date": DATE_OBJECT, "floating": NUMBER_OBJECT}
+    if found in forms:
+        return replace(column, form=forms[found])
+    if found == "integer" and all(-(2**63) <= value < 2**63 for value in present.tolist()):
+        return replace(column, form=NUMBER_OBJECT)
+    if found == "datetime" and all(value.tzinfo is None for value in present.tolist()):
+        return replace(column, form=DATETIME_OBJECT)
+    if found == "boolean":
+        return replace(column, kind=BOOLEAN)
+    for value in present:
+        if isinstance(value, list | dict | set | np.ndarray):
+            raise SchemaError(
+                f"column {column.name!r} holds a {type(value).__name__}, {value!r}; only plain values can be learned"
+            )
+    for value in present.unique():
+        _plain(value, column.name)
+    return column
+
+
+def _plain(value: Any, name: str | int) -> Any:
+    """Return text, a number or a truth value as a plain Python object; refuse anything else."""
+    value = as_scalar(value)
+    if isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise SchemaError(
+        f"column {name!r} holds {value!r} of type {type(value).__name__}; "
+        f"only text, numbers, dates and truth values can be learned: convert it, for example with .astype(str)"
+    )
+
+
+def _cannot_learn(name: str | int, dtype: Any) -> SchemaError:
+    return SchemaError(
+        f"column {name!r} has dtype {dtype}, which cannot be learned; convert it to numbers, dates or text, or drop it"
+    )
+
+
+# ---- numbers
+
+
+def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, complete: bool) -> Column:
+    """Numbers are numeric, but for keys, postal codes and days written as numbers."""
+    numeric = replace(column, kind=NUMERIC)
+    if not (column.whole or (column.form == NUMBER_OBJECT and ptypes.infer_dtype(present) == "integer")):
+        return replace(numeric, why="numbers")
+    few = len(distinct)
+    values = pd.Series(column.read(present)).to_numpy()
+    if target:
+        why = f"the target, whole numbers with {few:,} values"
+        return (
+            replace(column, kind=CATEGORICAL, form=None, why=why) if few <= FEW_CLASSES else replace(numeric, why=why)
+        )
+    if is_postal(column.name):
+        return replace(column, kind=CATEGORICAL, form=None, why="a postal code by its name: digits that do not count")
+    if column.form is None and _are_days(values):
+        return replace(column, kind=DATETIME, form=DAY_NUMBER, why="whole numbers that are days, as 20240131")
+    if complete and few == len(present) >= ENOUGH_ROWS:
+        if _named_as_key(column.name) and column.form is None:
+            return replace(column, kind=IDENTIFIER, why="no value repeats, and the name says that it is a key")
+        if _is_running(values) and column.form is None:
+            return replace(column, kind=IDENTIFIER, why=RUNNING)
+    if values.min() >= 1800 and values.max() <= 2200 and _words(column.name) & {"year", "jahr", "yr"}:
+        return replace(numeric, why="years, as numbers")
+    why = f"whole numbers with {few} values, each kept exactly" if few <= FEW_VALUES else "whole numbers"
+    return replace(numeric, why=why)
+
+
+def _are_days(values: Any) -> bool:
+    if values.min() < 19000101 or values.max() > 21001231 or len(np.unique(values // 10000)) == len(values):
+        return False
+    return read_dates([str(value) for value in np.unique(values).tolist()], DAY_NUMBER) is not None
+
+
+def _is_running(values: Any) -> bool:
+    """Whole numbers that go up row by row, most of them by one; a few rows may have been taken out."""
+    steps = np.diff(values.astype(np.float64))
+    return bool((steps > 0).all() and steps.sum() <= 3 * len(steps))
+
+
+def _words(name: str | int) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(name))}
+
+
+def is_postal(name: str | int) -> bool:
+    """Whether the name says that a column holds postal codes."""
+    return bool(_words(name) & _ZIP_WORDS)
+
+
+def _named_as_key(name: str | int) -> bool:
+    return bool(_words(name) & _KEY_WORDS) or bool(_JOINED_KEY.search(str(name).lower()))
+
+
+# ---- text
+
+
+def _text(column: Column, present: pd.Series, distinct: list[str], target: bool) -> Column:
+    """Dates and numbers written as text are what they say; the rest is a key, free text or a category."""
+    if form := find_date_form(distinct):
+        why = f"dates written as text, {form}{day_or_month_first(distinct, form)}"
+        return replace(column, kind=DATETIME, form=form, why=why)
+    number = find_number_form(distinct)
+    if number and _is_quantity(column, distinct, number):
+        return replace(column, kind=NUMERIC, form=str(number), why=f"numbers written as text, as {number}")
+    n_rows, few = len(present), len(distinct)
+    if target:
+        return replace(column, kind=CATEGORICAL, why=f"the target, text with {few:,} values")
+    if few == n_rows >= ENOUGH_ROWS:
+        if _named_as_key(column.name) or _are_codes(distinct):
+            return replace(column, kind=IDENTIFIER, why="no value repeats, and all have the form of a key")
+        return replace(column, kind=TEXT, why="text, and no value repeats")
+    words = float(np.mean([len(text.split()) for text in distinct[:1000]]))
+    if words >= MANY_WORDS and few > n_rows / 2:
+        return replace(column, kind=TEXT, why=f"sentences, {words:.0f} words each")
+    if few > FEW_VALUES and n_rows < REPEATS * few:
+        return replace(column, kind=TEXT, why=f"text with {few:,} values in {n_rows:,} rows: most are rare")
+    if few > MANY_VALUES:
+        return replace(column, kind=TEXT, why=f"text with {few:,} values")
+    return replace(column, kind=CATEGORICAL, why=f"text with {few:,} values")
+
+
+def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> bool:
+    """Whether numbers written as text count something: a sign of money or share says so, or many values do."""
+    if is_postal(column.name) or _named_as_key(column.name) or _one_width(distinct, number):
+        return False
+    marked = number.prefix.strip() or number.suffix.strip() or number.group
+    return bool(marked) or len(distinct) > FEW_VALUES
+
+
+def _one_width(distinct: list[str], number: NumberForm) -> bool:
+    """Plain digits, all of one width, are codes: numbers would have some of fewer digits."""
+    plain = not (number.prefix or number.suffix or number.group or number.decimals)
+    return plain and len({len(text) for text in distinct}) == 1
+
+
+def _are_codes(distinct: list[str]) -> bool:
+    """Whether texts look as if a machine had numbered them: no spaces, digits, one structure."""
+    shapes = set()
+    for text in distinct:
+        if re.search(r"\s|@", text) or not any(c.isdigit() for c in text):
+            return False
+        shapes.add(re.sub(r"[0-9A-Za-z]+", "x", text))
+        if len(shapes) > 1:
+            return False
+    return True

@@ -1,0 +1,98 @@
+"""Values of a dtype as plain numbers, counts or labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types as ptypes
+
+from .dtypes import arrow_family, time_zone
+
+NUMBER, TIME, DURATION, LABEL = "number", "time", "duration", "label"
+"""The four sorts of values."""
+
+
+def sort_of(dtype: Any) -> str:
+    """How values of a dtype are read; `label` for whatever is neither a number nor a time."""
+    if isinstance(dtype, pd.ArrowDtype):
+        families = {"number": NUMBER, "decimal": NUMBER, "time": TIME, "duration": DURATION}
+        return families.get(arrow_family(dtype), LABEL)
+    if ptypes.is_bool_dtype(dtype):
+        return LABEL
+    if ptypes.is_datetime64_any_dtype(dtype):
+        return TIME
+    if ptypes.is_timedelta64_dtype(dtype):
+        return DURATION
+    return NUMBER if ptypes.is_integer_dtype(dtype) or ptypes.is_float_dtype(dtype) else LABEL
+
+
+def as_numbers(series: pd.Series) -> Any:
+    """Numbers of any dtype, none missing, as int64, uint64 or float64."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        series, dtype = series.sparse.to_dense(), dtype.subtype
+    if ptypes.is_integer_dtype(dtype):
+        unsigned = "uint64" in str(dtype).lower()
+        return series.to_numpy(dtype=np.uint64 if unsigned else np.int64)
+    if ptypes.is_float_dtype(dtype) and dtype.itemsize < 8:
+        # The shortest decimals that write the value: 0.1 of 32 bits is 0.1, not 0.10000000149.
+        return series.to_numpy(dtype=f"float{dtype.itemsize * 8}").astype(str).astype(np.float64)
+    return series.to_numpy(dtype=np.float64)
+
+
+def as_ticks(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Counts of times and durations as 64 bits; the smallest number of those means "not a time" and is left out."""
+    limits = np.iinfo(np.int64)
+    if values.dtype.kind == "u":
+        values = np.minimum(values, np.uint64(limits.max))
+    ticks: NDArray[np.int64] = np.maximum(values.astype(np.int64), limits.min + 1)
+    return ticks
+
+
+def within_dtype(series: pd.Series, dtype: Any) -> pd.Series:
+    """Whole numbers clipped to what an integer dtype holds; casting alone would wrap them around."""
+    if not (ptypes.is_integer_dtype(series.dtype) and ptypes.is_integer_dtype(dtype)):
+        return series
+    name = str(dtype).lower().removesuffix("[pyarrow]")
+    limits = np.iinfo(name if name in ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64") else "int64")
+    values, own = series.to_numpy(), np.iinfo(series.dtype.name)
+    low, high = max(int(limits.min), int(own.min)), min(int(limits.max), int(own.max))
+    return pd.Series(np.clip(values, values.dtype.type(low), values.dtype.type(high)), index=series.index)
+
+
+def as_scalar(value: Any) -> Any:
+    """A numpy scalar as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def as_counts(series: pd.Series, unit: str, family: str) -> NDArray[np.int64]:
+    """Times or durations of any dtype as counts of a unit."""
+    if isinstance(series.dtype, pd.ArrowDtype) and is_arrow_date(series.dtype):
+        values = np.array(series.tolist(), dtype="datetime64[s]")
+    else:
+        zone = time_zone(series.dtype)
+        if zone is not None:
+            series = series.astype(f"datetime64[{unit}, {zone}]").dt.tz_localize(None)
+        values = series.to_numpy()
+        if values.dtype == object:
+            values = series.astype(f"{family}[{unit}]").to_numpy()
+    counts: NDArray[np.int64] = values.astype(f"{family}[{unit}]").astype(np.int64)
+    return counts
+
+
+def as_objects(values: Any) -> NDArray[Any]:
+    """A one-dimensional array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
+
+
+def is_arrow_date(dtype: Any) -> bool:
+    return isinstance(dtype, pd.ArrowDtype) and str(dtype.pyarrow_dtype).startswith("date")
+
+
+def is_decimal(dtype: Any) -> bool:
+    return isinstance(dtype, pd.ArrowDtype) and arrow_family(dtype) == "decimal"

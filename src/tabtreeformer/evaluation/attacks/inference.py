@@ -1,0 +1,97 @@
+"""Attribute inference: does the synthetic table reveal a value to somebody who knows all others of a row?
+
+Giomi et al. (PoPETs 2023), section 4.3: the synthetic row nearest in the known columns gives the guess. That some
+guesses are right says only that columns hang together, which is what a synthetic table is for; the same attack on
+held-out rows says how many.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..context import Context
+from ..encoding import Table
+from ..metrics.gower import Gower
+from ..references import Tables
+from ..score import Measurement
+from .risk import Risk, shared_confidence, worst
+
+TOLERANCE, OF_RANGE = 0.05, 0.01
+"""A number is guessed where the guess is off by at most this share of it; a date, by this share of all dates' range."""
+MAX_SECRETS = 20
+"""Columns that are attacked where none are named."""
+
+
+def inference(tables: Tables, context: Context) -> Measurement:
+    """Largest risk, over the sensitive columns, that a training row's value is guessed beyond held-out rows' values.
+
+    The interval of each column is wide enough that all of them hold together.
+    """
+    features = tables.train.features
+    if len(features) < 2:
+        return Measurement(float("nan"), {}, "a table of one column leaves nothing to infer it from")
+    secrets, note = _secrets(len(features), context)
+    rng = context.rng()
+    space = Gower(tables.synthetic, tables.train, tables.holdout)
+    hits, naive, attacks = {}, [], {}
+    for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout)):
+        rows = table.sample(context.max_attacks, rng)
+        found = space.nearest_without(rows, secrets, context.progress, f"secrets of {who} from {context.label}")
+        guesses = [tables.synthetic.columns[place][found[:, k]] for k, place in enumerate(secrets)]
+        hits[who] = [_hits(rows, place, guess) for place, guess in zip(secrets, guesses, strict=True)]
+        attacks[who] = rows.n_rows
+        if who == "training rows":
+            naive = [_hits(rows, place, _naive(tables.synthetic, place)) for place in secrets]
+    risks = [
+        Risk.of(
+            train=hits["training rows"][k],
+            control=hits["held-out rows"][k],
+            baseline=naive[k],
+            n_train=attacks["training rows"],
+            n_control=attacks["held-out rows"],
+            confidence=shared_confidence(len(secrets), context.confidence),
+        )
+        for k in range(len(secrets))
+    ]
+    records = [{"column": features[place].name, **risk.to_json()} for place, risk in zip(secrets, risks, strict=True)]
+    top = worst(risks)
+    breakdown = {**top.to_json(), "column": records[risks.index(top)]["column"], "columns": records}
+    return Measurement(top.value, breakdown, note)
+
+
+def _secrets(n_columns: int, context: Context) -> tuple[list[int], str | None]:
+    """The columns to attack: those named, or all; of many the target and the first ones."""
+    if context.sensitive:
+        return list(context.sensitive), None
+    places = list(range(n_columns))
+    if n_columns <= MAX_SECRETS:
+        return places, None
+    first = [] if context.target is None else [context.target]
+    chosen = [*first, *(place for place in places if place not in first)][:MAX_SECRETS]
+    return chosen, f"{MAX_SECRETS} of {n_columns} columns were attacked; name those that matter as sensitive"
+
+
+def _hits(rows: Table, place: int, guesses: Any) -> int:
+    """Count the guesses that are right: the same category, a number within the tolerance, missing for missing."""
+    truth = rows.columns[place]
+    if rows.features[place].categorical:
+        return int((truth == guesses).sum())
+    with np.errstate(over="ignore"):
+        slack = TOLERANCE * np.abs(truth)
+        if rows.features[place].unit == "time" and not np.isnan(truth).all():
+            slack = OF_RANGE * (np.nanmax(truth) - np.nanmin(truth))  # five per cent of the years since 1970 are three
+        near = np.abs(guesses - truth) <= slack
+    right: NDArray[np.bool_] = near | (np.isnan(guesses) & np.isnan(truth))
+    return int(right.sum())
+
+
+def _naive(table: Table, place: int) -> float | int:
+    """What one would guess of anybody: the commonest category, or the median."""
+    column = table.columns[place]
+    if table.features[place].categorical:
+        return int(np.bincount(column).argmax())
+    there = column[~np.isnan(column)]
+    return float(np.median(there)) if len(there) else float("nan")

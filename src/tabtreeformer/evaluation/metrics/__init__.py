@@ -1,0 +1,1 @@
+"""Utility and fidelity: how well synthetic rows serve and resemble real ones."""

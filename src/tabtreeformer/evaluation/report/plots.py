@@ -1,0 +1,155 @@
+"""Plain data → inline SVG. Colours come from the page's CSS, so that light and dark need one picture.
+
+Drawn by hand, not by a plotting library: Plotly's script alone is 4.8 MB, a column's picture here is at most 6 KB.
+All text from data passes through `escape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 320, 150
+LEFT, RIGHT, TOP, BOTTOM = 8, 8, 10, 22
+LABEL = 118
+"""Room for the names of bars."""
+
+
+def marginal(plot: dict[str, Any]) -> Markup:
+    """The picture of one column."""
+    if plot["type"] == "bars":
+        return bars(plot["labels"], plot["real"], plot["synthetic"])
+    if plot["type"] == "density":
+        return densities(plot)
+    return Markup('<p class="none">nothing to draw</p>')
+
+
+def densities(plot: dict[str, Any], width: int = WIDTH, height: int = HEIGHT) -> Markup:
+    """Two overlaid curves: real filled, synthetic as a line."""
+    top = max(*plot["real"], *plot["synthetic"], 1e-300)
+    inner_width, inner_height = width - LEFT - RIGHT, height - TOP - BOTTOM
+    base = height - BOTTOM
+
+    def points(curve: Sequence[float]) -> str:
+        step = inner_width / max(len(curve) - 1, 1)
+        return " ".join(f"{LEFT + i * step:.1f},{base - inner_height * v / top:.1f}" for i, v in enumerate(curve))
+
+    middle = plot["low"] + (plot["high"] - plot["low"]) / 2
+    marks = ((LEFT, "start", plot["low"]), (width / 2, "middle", middle), (width - RIGHT, "end", plot["high"]))
+    ticks = Markup("").join(
+        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+            f"{x:g}", height - 6, anchor, short(10**value if plot.get("log") else value, plot.get("unit", ""))
+        )
+        for x, anchor, value in marks
+    )
+    return Markup(
+        '<svg viewBox="0 0 {w} {h}" role="img" aria-label="densities of real and synthetic values">'
+        '<polygon class="real area" points="{l},{b} {real} {r},{b}"/>'
+        '<polyline class="real line" points="{real}"/><polyline class="synthetic line" points="{new}"/>'
+        '<line class="axis" x1="{l}" x2="{r}" y1="{b}" y2="{b}"/>{ticks}</svg>'
+    ).format(
+        w=width, h=height, l=LEFT, r=width - RIGHT, b=base, ticks=ticks,
+        real=points(plot["real"]), new=points(plot["synthetic"]),
+    )  # fmt: skip
+
+
+def pair(real: float, synthetic: float) -> Markup:
+    """Two scores, one bar each, from zero to one; a score below zero has no bar."""
+    parts = []
+    for i, (name, value) in enumerate((("real", real), ("synthetic", synthetic))):
+        parts.append(
+            Markup(
+                '<rect class="{}" x="0" y="{}" width="{:.1f}" height="16"/><text x="{:.1f}" y="{}">{:.3f}</text>'
+            ).format(name, 4 + i * 22, 250 * max(value, 0), 250 * max(value, 0) + 6, 16 + i * 22, value)
+        )
+    return Markup('<svg viewBox="0 0 {} 46" role="img" aria-label="scores">{}</svg>').format(
+        WIDTH, Markup("").join(parts)
+    )
+
+
+def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> Markup:
+    """Pairs of horizontal bars of shares, one pair a label."""
+    row, gap = (18, 4) if len(labels) <= 12 else (12, 2)
+    top = max(*real, *synthetic, 1e-9)
+    inner = WIDTH - LABEL - 44
+    parts = []
+    for i, (label, a, b) in enumerate(zip(labels, real, synthetic, strict=True)):
+        y = TOP + i * (row + gap)
+        text, value = f"{a:.1%} real, {b:.1%} synthetic", f"{b:.0%}"
+        parts.append(
+            Markup(
+                '<g><title>{label}: {text}</title><text x="{lx}" y="{ty:.1f}" text-anchor="end">{name}</text>'
+                '<rect class="real" x="{x}" y="{y:.1f}" width="{aw:.1f}" height="{h:.1f}"/>'
+                '<rect class="synthetic" x="{x}" y="{y2:.1f}" width="{bw:.1f}" height="{h:.1f}"/>'
+                '<text x="{vx:.1f}" y="{ty:.1f}">{value}</text></g>'
+            ).format(
+                label=label,
+                text=text,
+                name=clipped(label),
+                value=value,
+                x=LABEL,
+                lx=LABEL - 6,
+                y=y,
+                y2=y + row / 2,
+                h=row / 2 - 0.5,
+                ty=y + row / 2 + 4,
+                aw=inner * max(a, 0) / top,
+                bw=inner * max(b, 0) / top,
+                vx=LABEL + inner * max(a, b, 0) / top + 5,
+            )
+        )
+    height = TOP + len(labels) * (row + gap) + 4
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="shares of real and synthetic rows">{}</svg>').format(
+        WIDTH, height, Markup("").join(parts)
+    )
+
+
+def heatmap(names: Sequence[str], matrix: Sequence[Sequence[float]], split: int, kind: str) -> Markup:
+    """A square of cells, the darker the stronger; a line parts categories from numbers as in the paper's figure."""
+    n = len(names)
+    titled = n <= 30  # a title per cell is most of the file beyond that
+    cells = []
+    for i, line in enumerate(matrix):
+        for j, value in enumerate(line):
+            if value < 0.005:
+                continue
+            rect = f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{min(value, 1):.2f}"'
+            title = f"<title>{escape(names[i])} and {escape(names[j])}: {value:.2f}</title></rect>"
+            cells.append(f"{rect}>{title}" if titled else f"{rect}/>")
+    border = f'<path class="split" d="M0 {split}H{n}M{split} 0V{n}"/>' if 0 < split < n else ""
+    return Markup(  # every piece of text in it has been escaped above
+        f'<svg class="heat {kind}" viewBox="0 0 {n} {n}" role="img" aria-label="{kind}" shape-rendering="crispEdges">'
+        f'<rect class="back" width="{n}" height="{n}"/>{"".join(cells)}{border}</svg>'
+    )
+
+
+def scale(value: float, floor: float | None, ceiling: float | None, goal: str) -> Markup:
+    """The position of a score between independent columns (left) and real held-out rows (right)."""
+    better = {"higher": 1, "lower": -1, "half": -1}[goal]
+    if floor is None or ceiling is None or better * (ceiling - floor) < 1e-3:
+        return Markup("")  # nothing in between: independent columns do as well
+    place = min(max((value - floor) / (ceiling - floor), 0.0), 1.0)
+    return Markup(
+        '<svg class="scale" viewBox="0 0 100 12" role="img" aria-label="{:.0%} of the way to real rows">'
+        '<line class="axis" x1="4" x2="96" y1="6" y2="6"/><circle class="synthetic" cx="{:.1f}" cy="6" r="4"/></svg>'
+    ).format(place, 4 + 92 * place)
+
+
+def clipped(text: str, most: int = 15) -> str:
+    """A name that fits next to a bar."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def short(value: float, unit: str = "") -> str:
+    """A number as an axis shows it; seconds since 1970 as a day, seconds as days, hours or minutes."""
+    if unit == "time":
+        return str(np.datetime64(int(value), "s"))[:10]
+    if unit == "duration":
+        size, name = next(((s, n) for s, n in ((86_400, "d"), (3600, "h"), (60, "min")) if abs(value) >= s), (1, "s"))
+        return f"{value / size:.3g} {name}"
+    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,136 @@
+"""The three questions that people ask of synthetic rows, answered in words with the numbers behind them.
+
+The limits below, and those of `evaluation.safety`, are ours: round numbers that we would defend to a colleague, not
+laws. The page prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .. import Evaluation, Score, findings, safety
+
+Level = Literal["good", "fair", "poor", "unknown"]
+
+USEFUL = (0.05, 0.15)
+"""Largest loss of downstream score, as a share, that is good, and that is fair."""
+FAITHFUL = (0.65, 0.8)
+"""Largest two-sample AUC that is good, and that is fair."""
+LAWS = (0.05, 0.25)
+"""By how much fewer synthetic than real rows may keep the worst law: for good, and for fair."""
+GRAIN = (0.05, 0.15)
+"""By how much the grain of numbers may agree less than that of two samples of real rows: for good, and for fair."""
+LEVELS: tuple[Level, ...] = ("good", "fair", "poor")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One question, one word, one sentence."""
+
+    question: str
+    level: Level
+    word: str
+    sentence: str
+
+
+def verdicts(evaluation: Evaluation) -> tuple[Verdict, Verdict, Verdict]:
+    """Answer: useful? faithful? safe?"""
+    scores = evaluation.scores
+    return _useful(scores.get("utility"), evaluation), _faithful(evaluation), _safe(evaluation)
+
+
+def _useful(score: Score | None, evaluation: Evaluation) -> Verdict:
+    if score is None:
+        why = evaluation.left_out.get("utility", "it was not measured")
+        return Verdict("Useful?", "unknown", "not measured", f"Utility: {why}.")
+    level: Level = "good" if score.value <= USEFUL[0] else "fair" if score.value <= USEFUL[1] else "poor"
+    word = {"good": "yes", "fair": "partly", "poor": "no"}[level]
+    evaluators = score.breakdown["evaluators"]
+    real, new = (sum(e[side] for e in evaluators) / len(evaluators) for side in ("real", "synthetic"))
+    change = f"{abs(score.value):.1%} {'less' if score.value > 0 else 'more'} than" if score.value else "the same as"
+    floor = "" if score.floor is None else f" Columns drawn independently would lose {score.floor:.0%}."
+    return Verdict(
+        "Useful?",
+        level,
+        word,
+        f"Models that learn from the synthetic rows score {new:.3f} on real held-out rows, {change} models that learn "
+        f"from real ones ({real:.3f}).{floor}",
+    )
+
+
+def _faithful(evaluation: Evaluation) -> Verdict:
+    scores = evaluation.scores
+    parts = []
+    for name, label in (("shape", "columns agree to"), ("trend", "pairs of columns to")):
+        if name in scores:
+            ceiling, fair = scores[name].ceiling, scores[name].breakdown.get("at_holdout_size")
+            equal = "" if fair is None else f"{fair:.1%} at the hold-out's size; "
+            reference = "" if ceiling is None else f" ({equal}real held-out rows: {ceiling:.1%})"
+            parts.append(f"{label} {scores[name].value:.1%}{reference}")
+    detection = scores.get("detection")
+    if detection is None:
+        return Verdict("Faithful?", "unknown", "not measured", (", ".join(parts) or "Detection was not measured") + ".")
+    levels = [_level(detection.value, FAITHFUL)]
+    area = f"{detection.value:.2f} (0.50 is a coin toss)"
+    detected = f"A classifier separates synthetic rows from real ones with an AUC of {area}"
+    for level, sentence in (_derived(scores.get("detection_derived")), *_eye(scores)):
+        levels.append(level)
+        parts.append(sentence)
+    level = LEVELS[max(LEVELS.index(own) for own in levels)]
+    word = {"good": "yes", "fair": "mostly", "poor": "no"}[level]
+    return Verdict("Faithful?", level, word, "; ".join([detected, *(part for part in parts if part)]) + ".")
+
+
+def _level(value: float, limits: tuple[float, float]) -> Level:
+    return "good" if value <= limits[0] else "fair" if value <= limits[1] else "poor"
+
+
+def _derived(score: Score | None) -> tuple[Level, str]:
+    """The two-sample test on derived columns."""
+    if score is None or not np.isfinite(score.value):
+        return "good", ""
+    return _level(score.value, FAITHFUL), f"shown differences, ratios, digits and laws: {score.value:.2f}"
+
+
+def _eye(scores: Mapping[str, Score]) -> list[tuple[Level, str]]:
+    """What somebody who knows the table would see: the worst law, and how numbers are rounded."""
+    found: list[tuple[Level, str]] = []
+    laws, grain = scores.get("laws"), scores.get("grain")
+    if laws is not None and laws.breakdown.get("worst"):
+        worst = laws.breakdown["worst"]
+        real = worst["train"] if worst["holdout"] is None else worst["holdout"]
+        text = f"{worst['synthetic']:.1%} of the rows keep the worst law, {worst['law']} (real rows: {real:.1%})"
+        found.append((_level(real - worst["synthetic"], LAWS), text))
+    if grain is not None and np.isfinite(grain.value):
+        short = grain.breakdown.get("chance", 1.0) - grain.value
+        found.append((_level(short, GRAIN), f"numbers are rounded alike to {grain.value:.1%}"))
+    return found
+
+
+def _safe(evaluation: Evaluation) -> Verdict:
+    results = findings(evaluation)
+    if not results:
+        why = next((evaluation.left_out[n] for n in safety.NEEDED if n in evaluation.left_out), None)
+        return Verdict("Safe?", "unknown", "not measured", f"Privacy: {why or 'it was not measured'}.")
+    leaks = [result.text for result in results if result.leak]
+    text = "; ".join(leaks or [result.text for result in results])
+    text = text[0].upper() + text[1:] + "."
+    if leaks:
+        return Verdict("Safe?", "poor", "no", text)
+    caveat = " These tests find leaks; they cannot prove that there are none."
+    return Verdict("Safe?", "good", "no leak found", text + caveat)
+
+
+def limits() -> list[str]:
+    """How the words are chosen, for the reader."""
+    return [
+        f"Useful: yes up to {USEFUL[0]:.0%} loss of downstream score, partly up to {USEFUL[1]:.0%}.",
+        f"Faithful: yes up to a two-sample AUC of {FAITHFUL[0]}, mostly up to {FAITHFUL[1]}, plain and on derived "
+        f"columns; if {LAWS[0]:.0%} (mostly: {LAWS[1]:.0%}) fewer rows than real ones keep the worst law; and if the "
+        f"grain of numbers agrees {GRAIN[0]:.0%} ({GRAIN[1]:.0%}) less than that of real rows. The worst decides.",
+        f"Safe: {safety.limits()}",
+    ]

@@ -1,0 +1,1 @@
+"""Runs that resume after an interruption: the folder, the state of a run, and what makes a run the same run."""

@@ -1,0 +1,28 @@
+"""What fitting knows and a model does not keep: the privacy gate compares the model with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .history import History
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What fitting knows and a model does not keep."""
+
+    take: Callable[[NDArray[np.int64]], pd.DataFrame]
+    """Rows of the table by their indices, which ascend."""
+    tokens: NDArray[Any]
+    """Token sequences of all rows (N, L), in memory or on disk."""
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    """Of each network: rows that it was trained on, and rows that it was validated on."""
+    histories: Sequence[History]
+    holdout: pd.DataFrame | None = None
+    """Rows that nothing was learned from."""

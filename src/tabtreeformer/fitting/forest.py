@@ -1,0 +1,113 @@
+"""The steps of fitting trees that write: schema, codec, ids, forest. PyTorch is not imported for it."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .. import trees
+from .._runtime.progress import Progress, stage
+from .._version import __version__
+from ..artifact.fitted import Fitted
+from ..config.settings import ForestConfig
+from ..forest import Forest, ForestSettings, Target, grow
+from ..tokens import SlotKind, TableCodec, TokenLayout
+from ..tokens.codecs.protection import protection
+from ..tokens.table_codec import protected_schema
+from .evidence import Evidence
+from .out_of_core import InMemory, OnDisk, RowEncoder
+from .request import Request, laws_of
+
+
+def fit_forest(
+    table: InMemory | OnDisk,
+    request: Request,
+    holdout: pd.DataFrame | None,
+    seed: np.random.SeedSequence,
+    progress: Progress,
+) -> tuple[Fitted, Evidence]:
+    """Learn an open table by trees; the evidence is for the privacy gate, and lives as long as the table is open."""
+    started = time.perf_counter()
+    grow_seed, half_seed = seed.spawn(2)
+    schema, frame = table.schema, table.frame
+    holdout = None if holdout is None else schema.validate(holdout)
+    if request.target is not None:
+        schema.column(request.target)  # says which columns there are when this is none of them
+    config = request.configure(n_rows=table.n_rows, n_columns=frame.shape[1])
+    assert config.forest is not None
+    floor = config.tokens.rare_floor
+    schema = protected_schema(schema, frame, floor)
+    laws = laws_of(request.relations(schema), frame, schema, floor, seed)
+    codec = TableCodec.learn(frame, schema, config.tokens, laws)
+    for note in codec.notes:
+        progress.note(note)
+    layout = TokenLayout.build([], codec.slots)
+    tokens = table.tokens(RowEncoder(codec, None, trees.load_leaf_model("none", ""), layout), progress)
+    ids = layout.value_ids(tokens)
+    progress.note(
+        f"{request.preset}: {layout.n_values} trees that write, at least {config.forest.leaf_rows} rows per leaf"
+    )
+    with stage(progress, "trees", 1) as advance:
+        forest = grow_forest(ids, layout, config.forest, grow_seed)
+        advance(1)
+    fitted = Fitted(
+        config=config,
+        schema=schema,
+        codec=codec,
+        layout=layout,
+        tree_target=request.target,
+        tree_encoder=None,
+        tree_text="",
+        models=(),
+        prompts=(),
+        record={
+            "rows": table.n_rows,
+            "preset": request.preset,
+            "target": request.target,
+            "seed": str(seed.entropy),
+            "tree_seconds": round(time.perf_counter() - started, 3),
+            "training": [],
+            "versions": _versions(),
+            **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
+        },
+        forest=forest,
+    )
+    parts = _halves(len(ids), np.random.default_rng(half_seed))
+    return fitted, Evidence(take=table.take, tokens=tokens, parts=parts, histories=(), holdout=holdout)
+
+
+def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, seed: np.random.SeedSequence) -> Forest:
+    """The forest of rows of value ids (N, D)."""
+    targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
+    settings = ForestSettings(
+        leaf_rows=config.leaf_rows,
+        bags=config.bags,
+        feature_share=config.feature_share,
+        smoothing=config.smoothing,
+        scores=config.scores,
+    )
+    return grow(ids, targets, settings, seed)
+
+
+def _halves(n_rows: int, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows."""
+    order = rng.permutation(n_rows)
+    first, second = np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])
+    return [(first, second)]
+
+
+def _versions() -> dict[str, str]:
+    import sklearn
+
+    return {
+        "tabtreeformer": __version__,
+        "python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "pandas": pd.__version__,
+    }

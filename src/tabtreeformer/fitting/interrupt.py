@@ -1,0 +1,41 @@
+"""Ctrl-C or SIGTERM while networks train: the first ends the run with the best so far, the second at once."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from .._runtime.progress import Progress
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def ending_on_interrupt(asked: threading.Event, progress: Progress) -> Iterator[None]:
+    """Set `asked` on the first signal; do nothing where the program has a handler of its own, or in other threads."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = (signal.default_int_handler, signal.SIG_DFL)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler in usual}
+    if signal.SIGINT not in before:
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        progress.note("stopping with the best so far; interrupt again to stop at once")
+
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

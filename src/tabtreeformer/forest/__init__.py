@@ -1,0 +1,37 @@
+"""Trees that write: a second writer over value ids, for tables in which nobody has to be protected.
+
+One tree per slot reads the ids of the slots before it; the rows of a leaf are what is drawn from there. Growing takes
+about a second, writing a hundred thousand rows another one. No torch is imported in this room.
+
+    tree.py       a tree as arrays: in each node, which ids of one slot go left
+    score.py      what is smooth in how a slot depends on those before it
+    shares.py     how often each id comes in each leaf
+    grow.py       a forest from rows of ids
+    write.py      rows of ids from a forest, drawn together
+    particles.py  rows under conditions, and the missing part of given rows
+    state.py      a forest as arrays and JSON, and back
+"""
+
+from __future__ import annotations
+
+from .grow import ForestSettings, Target, grow
+from .particles import chances, complete, write_within
+from .state import from_state, to_state
+from .write import BLOCK, Forest, SlotForest, draw_rows, log_prob, log_shares
+
+__all__ = [
+    "BLOCK",
+    "Forest",
+    "ForestSettings",
+    "SlotForest",
+    "Target",
+    "chances",
+    "complete",
+    "draw_rows",
+    "from_state",
+    "grow",
+    "log_prob",
+    "log_shares",
+    "to_state",
+    "write_within",
+]

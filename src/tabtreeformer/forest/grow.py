@@ -1,0 +1,190 @@
+"""A forest from rows of ids: one tree per slot over the slots before it, in table order.
+
+Numbers are split by their ranks, categories by their classes (Gini impurity, which is the squared error of one-hot
+classes). A category of many values enters as a feature by the mean place of what is predicted among its rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._runtime.threads import available_cores
+from .score import fit_score
+from .shares import Counts
+from .tree import LEAF, Ids, Tree, stump
+from .write import Forest, SlotForest
+
+WIDE = 12
+"""Categories of more values than this enter as one feature, ordered by what is predicted."""
+MAX_CLASSES = 64
+"""Classes of a category that splits look at; the rarest others count as one."""
+SHRINK = 5.0
+"""Rows by which the mean place of a category's value is pulled towards that of all rows."""
+MAX_ROWS_GROWN = 100_000
+"""Splits are chosen on at most this many rows; all rows are counted in the leaves."""
+MIN_ROWS_SHARED = 2_000
+"""From this many rows on the trees of a forest are grown on all cores."""
+MIN_ROWS_GROWN = 5
+"""Rows per leaf among those that splits are chosen on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestSettings:
+    """How trees are grown."""
+
+    leaf_rows: int = 20
+    """Each share describes at least this many rows."""
+    bags: int = 1
+    """Trees per slot; with several, each is grown on rows drawn with replacement, and each row takes one by chance."""
+    feature_share: float = 1.0
+    """Share of the features that are tried at each split."""
+    smoothing: float = 2.0
+    """Rows by which the shares of a leaf are pulled towards those of the node above it."""
+    unseen: float = 0.0
+    """Rows that are added to each id of a slot."""
+    scores: bool = True
+    """Whether trees may ask a smooth score of the slots before, too."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One slot to write: how many ids it has, and whether they have an order."""
+
+    size: int
+    ordered: bool
+
+
+def grow(
+    ids: NDArray[Any],
+    slots: Sequence[Target],
+    settings: ForestSettings,
+    seed: np.random.SeedSequence,
+    n_context: int = 0,
+) -> Forest:
+    """Grow a forest on rows (N, C + D) whose first `n_context` slots are only read."""
+    ids = np.ascontiguousarray(ids, dtype=np.int32)
+    seeds = seed.spawn(len(slots))
+
+    def grown(place: int) -> SlotForest:
+        return _grow_slot(ids, slots, place, settings, np.random.default_rng(seeds[place]))
+
+    places = range(n_context, len(slots))
+    if len(ids) < MIN_ROWS_SHARED:
+        written = [grown(place) for place in places]
+    else:
+        # scikit-learn lets go of Python's lock while it grows a tree; the last, with most to read, first.
+        with ThreadPoolExecutor(available_cores()) as pool:
+            written = list(pool.map(grown, reversed(places)))[::-1]
+    context = tuple(slot.size for slot in slots[:n_context])
+    return Forest(context=context, slots=tuple(written), leaf_rows=settings.leaf_rows)
+
+
+def _grow_slot(
+    ids: Ids, slots: Sequence[Target], place: int, settings: ForestSettings, rng: np.random.Generator
+) -> SlotForest:
+    own, size, n = ids[:, place], slots[place].size, len(ids)
+    places = _ranks(own, size) if slots[place].ordered else (own == np.bincount(own).argmax()).astype(np.float64)
+    score = None
+    if settings.scores and place:
+        before = slots[:place]
+        score = fit_score(ids[:, :place], [s.size for s in before], [s.ordered for s in before], places, rng)
+    read, asked = ids[:, :place], list(slots[:place])
+    if score is not None:
+        read, asked = score.beside(read), [*asked, Target(score.size, ordered=True)]
+    trees, counts = [], []
+    for _ in range(settings.bags):
+        rows = rng.integers(n, size=n) if settings.bags > 1 else slice(None)
+        tree = _grow_tree(read[rows], asked, own[rows], slots[place], settings, rng)
+        trees.append(tree)
+        counts.append(Counts.of(tree.leaves(read[rows]), own[rows], tree.n_leaves, size))
+    return SlotForest(
+        size=size,
+        margin=np.bincount(own, minlength=size),
+        trees=tuple(trees),
+        counts=tuple(counts),
+        smoothing=settings.smoothing,
+        unseen=settings.unseen,
+        score=score,
+    )
+
+
+def _grow_tree(
+    read: NDArray[Any],
+    slots: Sequence[Target],
+    own: NDArray[Any],
+    target: Target,
+    settings: ForestSettings,
+    rng: np.random.Generator,
+) -> Tree:
+    """The tree of a slot (n,) over what it may read (n, slots)."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    leaf_rows, n = settings.leaf_rows, len(own)
+    if n > MAX_ROWS_GROWN:
+        chosen = np.sort(rng.choice(n, MAX_ROWS_GROWN, replace=False))
+        read, own = read[chosen], own[chosen]
+        leaf_rows = max(MIN_ROWS_GROWN, math.ceil(leaf_rows * MAX_ROWS_GROWN / n))
+    if not slots or len(own) < 2 * leaf_rows or (own == own[0]).all():
+        return stump()
+    ranks = _ranks(own, target.size) if target.ordered else (own == np.bincount(own).argmax()).astype(np.float64)
+    features = [f for k, slot in enumerate(slots) for f in _features(k, slot, read[:, k], ranks)]
+    matrix = np.empty((len(own), len(features)), dtype=np.float32)
+    for column, (slot, values) in enumerate(features):
+        matrix[:, column] = values[read[:, slot]]
+    learner = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
+    model = learner(
+        min_samples_leaf=leaf_rows,
+        max_features=None if settings.feature_share == 1 else settings.feature_share,
+        random_state=int(rng.integers(2**31)),
+    )
+    model.fit(matrix, ranks if target.ordered else _classes(own))
+    return _as_sets(model.tree_, features)
+
+
+def _features(slot: int, target: Target, ids: NDArray[Any], places: NDArray[np.float64]) -> list[tuple[int, Any]]:
+    """What a slot tells as features: for each, a number for every id (S,)."""
+    size = target.size
+    if target.ordered or size <= 2:
+        return [(slot, np.arange(size, dtype=np.float32))]
+    if size > WIDE:
+        sums, rows = np.bincount(ids, places, size), np.bincount(ids, minlength=size)
+        return [(slot, ((sums + SHRINK * places.mean()) / (rows + SHRINK)).astype(np.float32))]
+    return [(slot, row) for row in np.eye(size, dtype=np.float32)]
+
+
+def _ranks(ids: NDArray[Any], size: int) -> NDArray[np.float64]:
+    """Mean rank of each row's id among all rows, from 0 to 1 (n,)."""
+    rows = np.bincount(ids, minlength=size)
+    middle = np.cumsum(rows) - rows / 2
+    return np.asarray(middle[ids] / len(ids))
+
+
+def _classes(ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Classes from 0, the rarest together where there are many."""
+    values, classes, rows = np.unique(ids, return_inverse=True, return_counts=True)
+    if len(values) <= MAX_CLASSES:
+        return np.asarray(classes, dtype=np.int64)
+    number = np.full(len(values), MAX_CLASSES - 1)
+    number[np.argsort(-rows, kind="stable")[: MAX_CLASSES - 1]] = np.arange(MAX_CLASSES - 1)
+    return np.asarray(number[classes], dtype=np.int64)
+
+
+def _as_sets(tree: Any, features: Sequence[tuple[int, NDArray[np.float32]]]) -> Tree:
+    """A tree of scikit-learn, whose nodes are in depth-first order, as sets of ids."""
+    inner = tree.children_left != -1
+    slots = np.full(tree.node_count, LEAF, dtype=np.int32)
+    starts, sets, length = np.zeros(tree.node_count, dtype=np.int64), [np.zeros(0, dtype=bool)], 0
+    for node in np.flatnonzero(inner):
+        slot, values = features[tree.feature[node]]
+        slots[node], starts[node] = slot, length
+        sets.append(values <= tree.threshold[node])
+        length += len(values)
+    right = np.where(inner, tree.children_right, 0).astype(np.int32)
+    return Tree(slots, right, starts, np.concatenate(sets))

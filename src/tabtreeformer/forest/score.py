@@ -1,0 +1,89 @@
+"""What is smooth in how a slot depends on those before it, as one more id that its trees may ask.
+
+A score is a sum of one number per id of each slot before (a ridge regression on ranks and classes), cut into intervals.
+Trees alone spend their rows on approximating a slope by steps; with the score they need fewer steps, are closer to rows
+that nobody learned from, and repeat less of the accidents of those that were.
+
+Shapes: `n` rows, `P` slots before, `X` features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tree import Ids
+
+INTERVALS = 64
+RIDGE = 5.0
+"""Strength of the ridge, in rows."""
+MAX_CLASSES_SCORED, MAX_FEATURES_SCORED = 30, 500
+"""Categories of more values say nothing to a score, and slots after more features than this have none."""
+MAX_ROWS_SCORED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A number for every id of every slot before, and the intervals of their sums."""
+
+    starts: NDArray[np.int64]
+    """Where the numbers of each slot begin in `values` (P,)."""
+    values: NDArray[np.float32]
+    edges: NDArray[np.float32]
+    """Ends of the intervals but the last, ascending."""
+
+    @property
+    def size(self) -> int:
+        """Intervals."""
+        return len(self.edges) + 1
+
+    def beside(self, before: NDArray[Any]) -> Ids:
+        """Rows of the slots before (n, P) with the interval of their score as one more slot (n, P + 1)."""
+        total = np.zeros(len(before), dtype=np.float32)
+        for slot, start in enumerate(self.starts):
+            total += self.values.take(start + before[:, slot])
+        rows = np.empty((len(before), before.shape[1] + 1), dtype=np.int32)
+        rows[:, :-1] = before
+        rows[:, -1] = np.searchsorted(self.edges, total, side="left")
+        return rows
+
+
+def fit_score(
+    before: Ids, sizes: Sequence[int], ordered: Sequence[bool], places: NDArray[np.float64], rng: np.random.Generator
+) -> Score | None:
+    """The score that predicts a place between 0 and 1 per row (n,) from the slots before it (n, P).
+
+    None where there is nothing to predict from.
+    """
+    some = before
+    if len(before) > MAX_ROWS_SCORED:
+        chosen = rng.choice(len(before), MAX_ROWS_SCORED, replace=False)
+        some, places = before[chosen], places[chosen]
+    features = [f for k in range(before.shape[1]) for f in _features(k, some[:, k], sizes[k], ordered[k])]
+    if not features or len(features) > MAX_FEATURES_SCORED:
+        return None
+    matrix = np.column_stack([values[some[:, slot]] for slot, values in features])  # (n, X)
+    matrix -= matrix.mean(0)
+    gram = matrix.T @ matrix + RIDGE * np.eye(len(features))
+    weights = np.linalg.solve(gram, matrix.T @ (places - places.mean()))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    numbers = np.zeros(int(sum(sizes)))
+    for (slot, values), weight in zip(features, weights, strict=True):
+        numbers[starts[slot] : starts[slot] + len(values)] += weight * values
+    score = Score(starts, numbers.astype(np.float32), np.zeros(0, dtype=np.float32))
+    total = sum(score.values[start + some[:, slot]] for slot, start in enumerate(starts))
+    edges = np.unique(np.quantile(total, np.arange(1, INTERVALS) / INTERVALS).astype(np.float32))
+    return Score(starts, score.values, edges)
+
+
+def _features(slot: int, ids: NDArray[Any], size: int, ordered: bool) -> list[tuple[int, NDArray[np.float64]]]:
+    """What a slot tells a score: for each feature, a number per id."""
+    if ordered:
+        rows = np.bincount(ids, minlength=size)
+        ranks = (np.cumsum(rows) - rows / 2) / len(ids)
+        return [(slot, values) for values in (ranks, ranks**2, np.arange(size) / size)]
+    return [(slot, row) for row in np.eye(size)] if size <= MAX_CLASSES_SCORED else []

@@ -1,0 +1,110 @@
+"""A tree over rows of ids, as arrays.
+
+A node asks one slot: ids of a set go left, the others right. Nodes are numbered in depth-first order, so that the
+leaves below any node are neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+LEAF = -1
+"""The slot of a node that asks nothing."""
+LEVELS = 4
+"""After every few levels, rows that have reached their leaf are put aside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes in depth-first order; `M` of them."""
+
+    slots: NDArray[np.int32]
+    """Slot that each node asks (M,); `LEAF` for a leaf."""
+    right: NDArray[np.int32]
+    """Right child of each node (M,), 0 for a leaf; the left child is the next node."""
+    starts: NDArray[np.int64]
+    """Where the set of each node begins in `sets` (M,)."""
+    sets: NDArray[np.bool_]
+    """For each inner node one entry per id of its slot: whether it goes left."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes, leaves included."""
+        return len(self.slots)
+
+    @cached_property
+    def leaf_nodes(self) -> NDArray[np.int64]:
+        """Node of each leaf."""
+        return np.flatnonzero(self.slots == LEAF)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree."""
+        return len(self.leaf_nodes)
+
+    @cached_property
+    def _leaf_numbers(self) -> NDArray[np.int32]:
+        """Number of the leaf of each node (M,); of an inner node, of the first leaf below it."""
+        before = np.cumsum(self.slots == LEAF) - (self.slots == LEAF)
+        return np.asarray(before, dtype=np.int32)
+
+    @cached_property
+    def leaf_ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First and past-the-last leaf below each node (M,) and (M,)."""
+        first = self._leaf_numbers.astype(np.int64)
+        last = first + 1
+        for node in range(self.n_nodes - 1, -1, -1):
+            if self.slots[node] != LEAF:
+                last[node] = last[self.right[node]]
+        return first, last
+
+    @cached_property
+    def levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """By depth from 1 on: the nodes, and the parent of each."""
+        levels: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        parents = np.zeros(1, dtype=np.int64)
+        while True:
+            parents = parents[self.slots[parents] != LEAF]
+            if not len(parents):
+                return levels
+            nodes = np.concatenate([parents + 1, self.right[parents].astype(np.int64)])
+            levels.append((nodes, np.concatenate([parents, parents])))
+            parents = nodes
+
+    @cached_property
+    def _walk(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Slot, start of the set and both children of each node; a leaf is its own child."""
+        nodes, leaf = np.arange(self.n_nodes, dtype=np.int64), self.slots == LEAF
+        right, left = np.where(leaf, nodes, self.right), np.where(leaf, nodes, nodes + 1)
+        return np.where(leaf, 0, self.slots).astype(np.int64), self.starts, np.stack([right, left], 1).ravel()
+
+    def leaves(self, ids: NDArray[Any]) -> NDArray[np.int32]:
+        """Rows of ids (n, slots) → the number of their leaf (n,)."""
+        n = len(ids)
+        if self.n_nodes == 1 or n == 0:
+            return np.zeros(n, dtype=np.int32)
+        slots, starts, children = self._walk
+        columns = np.ascontiguousarray(ids.T).ravel()
+        is_leaf, sets = self.slots == LEAF, self.sets.view(np.int8)
+        found = np.zeros(n, dtype=np.int64)
+        rows, node = np.arange(n), np.zeros(n, dtype=np.int64)
+        while len(rows):
+            for _ in range(LEVELS):
+                place = starts.take(node) + columns.take(slots.take(node) * n + rows)
+                # What a leaf is asked leads back to it: the place need only exist.
+                node = children.take(2 * node + sets.take(place, mode="clip"))
+            done = is_leaf.take(node)
+            found[rows[done]] = node[done]
+            rows, node = rows[~done], node[~done]
+        return self._leaf_numbers[found]
+
+
+def stump() -> Tree:
+    """A tree of one leaf."""
+    return Tree(np.array([LEAF], np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64), np.zeros(0, dtype=bool))

@@ -1,0 +1,258 @@
+"""Positions inside a category: `lat, long within zipcode`.
+
+Two numbers that together tell the category nearly always. All three columns stay as they are, so that whoever draws
+them learns what depends on the place. Where a position does not lie in its category, the category gives way: it becomes
+one in whose area the position lies. Only a position in nobody's area is moved, into the nearest. An area is told by its
+range, its middle, its spread and its slant, which are means over enough rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rare import supported_range
+from ..data.schema import NUMERIC, Schema
+from ..data.schema.numbers import count_decimals
+from ..errors import SchemaError
+from . import within
+from .base import Cells, Frame, Mask, Name
+from .codes import Coded, Codes
+from .search import Candidate, Search
+from .sentences import cells_of, listed, names_in, quoted
+from .within import MARK, categories, code_like, explained, positions, rank_matrix
+
+Floats = NDArray[np.float64]
+
+MIN_EXPLAINED = 0.5
+"""Share of the variance in ranks of both numbers that lies between the categories."""
+MIN_TOLD = 0.7
+"""Share of held-out rows whose category the position tells."""
+PLAUSIBLE = 0.02
+"""Chance that a position belongs to its category, given all categories, from which on it is left alone."""
+MAX_SLANT = 0.95
+CHUNK = 4_000_000
+"""Cells of a table of rows and areas that are computed at once."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """Two numbers that lie inside their category."""
+
+    form: ClassVar[str] = "area"
+    near: ClassVar[bool] = True
+    targets: tuple[Name, Name]
+    by: Name
+    areas: Mapping[Any, tuple[float, ...]] = field(default_factory=dict)
+    """Per category: its share of rows, low and high of both numbers, their means and deviations, and the slant."""
+    decimals: tuple[int | None, int | None] = (None, None)
+    support: int = 0
+    exceptions: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{listed(self.targets)}{MARK}{quoted(self.by)}"
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return ()
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self.by, *self.targets)
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """It applies to categories with an area; kept by a position inside, or beside by less than half a range."""
+        points, codes = self._points(frame), self._codes(frame)
+        applies = (codes >= 0) & ~np.isnan(points.sum(1))
+        low, high = self._ranges()
+        slack = 0.5 * (high - low)
+        with np.errstate(invalid="ignore"):
+            inside = ((points >= (low - slack)[codes]) & (points <= (high + slack)[codes])).all(1)
+        return applies, applies & inside
+
+    def _points(self, frame: Frame) -> Floats:
+        return np.stack([frame.floats(name) for name in self.targets], axis=1)  # (N, 2)
+
+    def _codes(self, frame: Frame) -> Codes:
+        """Place of each row's category among those with an area; -1 for any other."""
+        place = {value: code for code, value in enumerate(self.areas)}
+        coded = Coded.read(frame, self.by)
+        return np.array([place.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes]
+
+    def _ranges(self) -> tuple[Floats, Floats]:
+        table = np.array(list(self.areas.values())).reshape(len(self.areas), -1)
+        return table[:, [1, 3]], table[:, [2, 4]]
+
+    def learn(self, frame: Frame, floor: int) -> Area:
+        """Take down the area of each category that enough rows have."""
+        points = self._points(frame)
+        there = ~np.isnan(points.sum(1))
+        coded = Coded.read(frame, self.by)
+        areas: dict[Any, tuple[float, ...]] = {}
+        for code, value in enumerate(coded.values):
+            own = points[there & (coded.codes == code)]
+            if value is not None and len(own) >= max(floor, 5):
+                areas[value] = _area(own, len(own) / len(points), floor)
+        decimals = [count_decimals(own[~np.isnan(own)], spare=len(own) // 100) for own in points.T]
+        learned = replace(self, areas=areas, decimals=(decimals[0], decimals[1]))
+        if not areas:
+            return learned
+        applies, keeps = learned.holds(frame)
+        return replace(learned, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The same columns."""
+        return schema
+
+    def express(self, frame: Frame) -> Frame:
+        """Nothing is taken away."""
+        return frame
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Give positions outside of their category the category that they lie in."""
+        points, codes = self._points(frame), self._codes(frame)
+        rows = np.flatnonzero(~np.isnan(points.sum(1)) & ~frame.gaps(self.by))
+        if not len(rows) or not self.areas:
+            return frame.changed(schema, {})
+        chosen = codes.copy()
+        for part in np.array_split(rows, max(1, len(rows) * len(self.areas) // CHUNK)):
+            chosen[part] = self._chosen(points[part], codes[part])
+        low, high = self._ranges()
+        outside = ((points[rows] < low[chosen[rows]]) | (points[rows] > high[chosen[rows]])).any(1)
+        moved = rows[outside]
+        points[moved] = _moved(points[moved], low[chosen[moved]], high[chosen[moved]], rng)
+        changed = rows[chosen[rows] != codes[rows]]
+        return frame.changed(schema, self._cells(frame, schema, points, moved, changed, chosen))
+
+    def _chosen(self, points: Floats, codes: Codes) -> Codes:
+        """The category of each position: its own if it may be, else the likeliest of those whose range holds it."""
+        likely = self._likely(points)
+        low, high = self._ranges()
+        holds = np.asarray(((points[:, None] >= low) & (points[:, None] <= high)).all(2))  # (N, K)
+        inside = np.where(holds, likely, -np.inf)
+        best = np.where(np.isfinite(inside).any(1), inside.argmax(1), likely.argmax(1))
+        total = np.logaddexp.reduce(likely, axis=1)
+        rows = np.arange(len(points))
+        own = (codes >= 0) & holds[rows, codes] & (likely[rows, codes] - total >= np.log(PLAUSIBLE))
+        return np.asarray(np.where(own, codes, best))
+
+    def _likely(self, points: Floats) -> Floats:
+        """Log of how likely each position belongs to each category (N, K), up to a constant per position."""
+        table = np.array(list(self.areas.values()))
+        means, spreads, slant = table[:, 5:7], table[:, 7:9], table[:, 9]
+        off = (points[:, None] - means) / spreads  # (N, K, 2)
+        squares = (off**2).sum(2) - 2 * slant * off[:, :, 0] * off[:, :, 1]
+        size = np.log(spreads.prod(1) * np.sqrt(1 - slant**2))
+        return np.asarray(np.log(table[:, 0]) - size - squares / (2 * (1 - slant**2)))
+
+    def _cells(
+        self, frame: Frame, schema: Schema, points: Floats, moved: Codes, changed: Codes, chosen: Codes
+    ) -> dict[Name, Cells]:
+        """The columns with what was changed."""
+        cells: dict[Name, Cells] = {}
+        for place, name in enumerate(self.targets):
+            own, decimals = frame.cells(name), self.decimals[place]
+            new = points[moved, place]
+            values = own.values.copy()
+            values[moved] = (new if decimals is None else np.round(new, decimals)).astype(values.dtype)
+            cells[name] = Cells(values, own.gaps)
+        known = cells_of(list(self.areas), schema.column(self.by))
+        own = frame.cells(self.by)
+        values = own.values.copy()
+        values[changed] = known.values[chosen[changed]]
+        return {**cells, self.by: Cells(values, own.gaps)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        areas = [[value, list(own)] for value, own in self.areas.items()]
+        plain = {"targets": list(self.targets), "by": self.by, "areas": areas, "decimals": list(self.decimals)}
+        return plain | {"support": self.support, "exceptions": self.exceptions}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Area:
+        """Inverse of `to_json`."""
+        areas = {value: tuple(float(number) for number in own) for value, own in data["areas"]}
+        if any(len(own) != 10 or not own[0] > 0 or not min(own[7:9]) > 0 or abs(own[9]) >= 1 for own in areas.values()):
+            raise ValueError(f"the areas of {data['by']!r} cannot be")
+        first, second = data["targets"]
+        decimals = data["decimals"][0], data["decimals"][1]
+        return cls((first, second), data["by"], areas, decimals, data["support"], data["exceptions"])
+
+
+def parse(text: str, schema: Schema) -> Area | None:
+    """Read `lat, long within zipcode`."""
+    left, mark, right = text.partition(MARK)
+    if not mark or len(targets := names_in(left, text, schema)) == 1:
+        return None
+    by = names_in(right, text, schema)
+    if len({*targets, *by}) != 3 or len(by) != 1 or any(schema.column(name).kind != NUMERIC for name in targets):
+        raise SchemaError(f"constraint {text!r} cannot be read; write it as `lat, long within zipcode`, of numbers")
+    return Area((targets[0], targets[1]), by[0])
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Pairs of numbers that tell a category, of which both depend on it."""
+    seen, held = search.seen, search.held
+    names = positions(seen)
+    if len(names) < 2:
+        return []
+    found: list[Candidate] = []
+    ranks = rank_matrix(seen, names)
+    taken: set[Name] = set()
+    for by in categories(seen, search.floor):
+        codes = Coded.read(seen, by).codes
+        shares = explained(ranks, codes)
+        near = [
+            k for k in np.argsort(-shares) if shares[k] >= MIN_EXPLAINED and names[k] != by and names[k] not in taken
+        ]
+        near = [k for k in near if code_like(seen, by, codes, ranks[k])][:2]
+        if len(near) < 2 or by in taken:
+            continue
+        law = Area((names[near[0]], names[near[1]]), by)
+        told = _told(law.learn(seen, search.floor), held)
+        if told >= MIN_TOLD:
+            law = law.learn(search.frame, search.floor)
+            taken |= set(law.targets)
+            kept = law.support / max(law.support + law.exceptions, 1)
+            found.append(Candidate(law, told - 10 * len(law.areas) / search.frame.n_rows, exact=False, share=kept))
+    return found
+
+
+def find_single(search: Search) -> Sequence[Candidate]:
+    """Numbers with a range of their own in a category, but for those that are half of a position."""
+    taken = {name for candidate in find(search) for name in candidate.law.writes}
+    return [candidate for candidate in within.find(search) if not taken & set(candidate.law.writes)]
+
+
+def _told(law: Area, held: Frame) -> float:
+    """Share of rows whose category is the likeliest of their position."""
+    points, codes = law._points(held), law._codes(held)
+    rows = np.flatnonzero(~np.isnan(points.sum(1)))
+    if not len(rows) or not law.areas:
+        return 0.0
+    return float(np.mean(law._likely(points[rows]).argmax(1) == codes[rows]))
+
+
+def _area(points: Floats, share: float, floor: int) -> tuple[float, ...]:
+    """Share, ranges, middle, spread and slant of the positions of one category."""
+    ends: list[float] = []
+    means, spreads = points.mean(0), np.maximum(points.std(0), 1e-9 * np.maximum(np.abs(points).max(0), 1e-3))
+    for own, mean, spread in zip(points.T, means, spreads, strict=True):
+        low, high = supported_range(*np.unique(own, return_counts=True), max(floor, 2))
+        if high - low < spread:  # too few rows for two ends: what lies half a deviation around the middle
+            low, high = mean - spread / 2, mean + spread / 2
+        ends += [low, high]
+    slant = float(np.mean(((points - means) / spreads).prod(1)))
+    numbers = (share, *ends, *means, *spreads, float(np.clip(slant, -MAX_SLANT, MAX_SLANT)))
+    return tuple(float(number) for number in numbers)
+
+
+def _moved(points: Floats, low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
+    """Positions outside of a range → anywhere in the outer quarter of it."""
+    inwards = rng.random(points.shape) * 0.25 * (high - low)
+    return np.where(points < low, low + inwards, np.where(points > high, high - inwards, points))

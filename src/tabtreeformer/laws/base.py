@@ -1,0 +1,183 @@
+"""What a law is, and the frame of plain columns that laws read and change.
+
+A law relates columns. It is *expressed* before a table is tokenized: what it determines is dropped, what it nearly
+determines is replaced by the small rest. It is *restored* after decoding: the inverse, exact to the bit for rows that
+obey. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse. A law
+never changes a column that it reads, so that its reads are there when it is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data.schema import Column, Schema
+from ..data.schema.values import LABEL
+
+Name = str | int
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The values of one column as `Column.read` gives them (anything where missing), and where they are missing."""
+
+    values: NDArray[Any]
+    gaps: Mask
+
+    @classmethod
+    def read(cls, series: pd.Series, column: Column) -> Cells:
+        """Take the values out of a column of a table."""
+        gaps = series.isna().to_numpy()
+        there = column.read(series[~gaps]).to_numpy()
+        empty = object if column.sort == LABEL else np.float64
+        values = np.zeros(len(series), dtype=there.dtype if len(there) else empty)
+        values[~gaps] = there
+        return cls(values, gaps)
+
+
+class Frame:
+    """A table as plain columns, each read when first asked for; those that no law touches pass through unread."""
+
+    def __init__(self, schema: Schema, columns: Mapping[Name, pd.Series | Cells], n_rows: int) -> None:
+        """Take columns as series of their own dtype, or as cells."""
+        self.schema, self.n_rows = schema, n_rows
+        self._columns = dict(columns)
+        self._cells: dict[Name, Cells] = {n: c for n, c in columns.items() if isinstance(c, Cells)}
+
+    @classmethod
+    def read(cls, df: pd.DataFrame, schema: Schema) -> Frame:
+        """Take a table that has passed `Schema.validate`."""
+        return cls(schema, {name: df[name] for name in schema.names}, len(df))
+
+    def cells(self, name: Name) -> Cells:
+        """Values and gaps of a column."""
+        if name not in self._cells:
+            self._cells[name] = Cells.read(self._columns[name], self.schema.column(name))
+        return self._cells[name]
+
+    def values(self, name: Name) -> NDArray[Any]:
+        """Plain values; anything where missing."""
+        return self.cells(name).values
+
+    def gaps(self, name: Name) -> Mask:
+        """Where a column is missing."""
+        return self.cells(name).gaps
+
+    def floats(self, name: Name) -> NDArray[np.float64]:
+        """Values as floats, NaN where missing."""
+        cells = self.cells(name)
+        return np.where(cells.gaps, np.nan, cells.values.astype(np.float64))
+
+    def labels(self, name: Name) -> NDArray[Any]:
+        """Values as objects, None where missing."""
+        cells = self.cells(name)
+        labels = np.empty(len(cells.values), dtype=object)
+        labels[:] = cells.values.tolist()
+        labels[cells.gaps] = None
+        return labels
+
+    def present(self, *names: Name) -> Mask:
+        """Rows in which all of these columns have a value."""
+        gaps = np.zeros(self.n_rows, dtype=bool)
+        for name in names:
+            gaps |= self.gaps(name)
+        return ~gaps
+
+    def take(self, rows: NDArray[np.int64]) -> Frame:
+        """Some of the rows."""
+        columns: dict[Name, pd.Series | Cells] = {}
+        for name, column in self._columns.items():
+            if name in self._cells:
+                columns[name] = Cells(self._cells[name].values[rows], self._cells[name].gaps[rows])
+            else:
+                assert isinstance(column, pd.Series)
+                columns[name] = column.iloc[rows]
+        return Frame(self.schema, columns, len(rows))
+
+    def changed(self, schema: Schema, cells: Mapping[Name, Cells]) -> Frame:
+        """The frame under another schema: its columns are those of `cells`, or the same as before."""
+        same = {name: self._cells.get(name, self._columns[name]) for name in schema.names if name not in cells}
+        return Frame(schema, {**same, **cells}, self.n_rows)
+
+    def table(self) -> pd.DataFrame:
+        """The frame as a table of the schema's dtypes."""
+        series = []
+        for column in self.schema.columns:
+            own = self._columns[column.name]
+            series.append(column.write(own.values, own.gaps) if isinstance(own, Cells) else own.reset_index(drop=True))
+        table = pd.concat(series, axis=1) if series else pd.DataFrame(index=range(self.n_rows))
+        table.columns = pd.Index(list(self.schema.names))
+        return table
+
+
+Self = TypeVar("Self", bound="Law")
+
+
+class Law(Protocol):
+    """One law; a frozen dataclass per form."""
+
+    form: ClassVar[str]
+    """Name of the form, as in `forms.FORMS` and in files."""
+
+    @property
+    def text(self) -> str:
+        """The sentence, which `parse` of the same form reads."""
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        """Columns that it needs unchanged; it must not change them."""
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        """Columns that it takes away or replaces, and gives back when restored."""
+
+    @property
+    def support(self) -> int:
+        """Rows in which it applies and is kept, of those that it was verified on."""
+
+    @property
+    def exceptions(self) -> int:
+        """Rows in which it applies and is broken."""
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """Where it applies (no part is missing), and where it applies and is kept."""
+
+    def learn(self: Self, frame: Frame, floor: int) -> Self:
+        """Fit what it stores on all rows; whatever it keeps of the table comes from at least `floor` rows."""
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The columns of a frame after `express`."""
+
+    def express(self, frame: Frame) -> Frame:
+        """Take away what the law determines; every row must come back, also one that breaks it."""
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Inverse of `express`, for a frame of any values; `schema` is that of the frame before."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; no value of fewer rows than the floor."""
+
+    @classmethod
+    def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+
+
+def replaced(schema: Schema, name: Name, columns: Sequence[Column]) -> Schema:
+    """The schema with other columns (or none) in the place of one."""
+    own: list[Column] = []
+    for column in schema.columns:
+        own.extend(columns if column.name == name else [column])
+    return replace(schema, columns=tuple(own))
+
+
+def fresh(name: str, schema: Schema) -> str:
+    """A name that no column has."""
+    while name in schema.names:
+        name += "'"
+    return name

@@ -1,0 +1,306 @@
+"""Columns that a law computes from others, exactly or up to a rest.
+
+A law says what its target should be (`expected`, in which missing parts count as nothing). Where it is exact and the
+gaps of the target follow from those of its parts, the target is dropped; otherwise a column with the rest takes its
+place: target minus expected, which a row that obeys has at 0. Any rest gives the target back to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rare import likely_range
+from ..data.schema import NUMERIC, Column, Schema
+from ..data.schema.numbers import count_decimals
+from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .sentences import said
+from .words import quoted
+
+Values = NDArray[Any]
+WHOLE, REAL = "Int64", "float64"
+"""Dtypes of rests."""
+MAX_DECIMALS = 9
+"""Rests of more decimals are stored as they are."""
+LARGEST = 2**62
+"""Whole numbers beyond this are left alone: a difference could leave the type."""
+
+Self = TypeVar("Self", bound="Computed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computed:
+    """What all such laws share; a form adds its parts and how it computes."""
+
+    target: Name
+    exact: bool = True
+    """No row breaks it, or too few to learn from: the rest counts only in rows in which a part is missing."""
+    near: bool = False
+    """Whether some rows break it that are too few to learn from."""
+    rest: Name | None = None
+    """The column that holds the rest; None where nothing is left to say."""
+    whole: bool = True
+    """Whether the target is read as whole numbers."""
+    decimals: int | None = None
+    """Decimals of a target that is not whole; None where it has no grid."""
+    step: int = 1
+    """Whole rests are multiples of this."""
+    window: int | None = None
+    """In a cycle: the smallest rest; others lie up to a cycle above it."""
+    gappy: bool = True
+    """Where nothing is left to say: whether the target is missing where a part is; otherwise it never is."""
+    ends: tuple[float, float] | None = None
+    """What the dtype of the target can hold; where the rest is learned, how far the target reaches."""
+    support: int = 0
+    exceptions: int = 0
+
+    # ---- what a form says
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        """Columns that it computes from."""
+        raise NotImplementedError
+
+    @property
+    def formula(self) -> str:
+        """The right side of the sentence."""
+        raise NotImplementedError
+
+    @property
+    def cycle(self) -> int | None:
+        """After how much the target begins again: a day of minutes; None for most."""
+        return None
+
+    def expected(self, frame: Frame) -> Values:
+        """What the target should be, as levels (numbers that can be subtracted), also where parts are missing."""
+        raise NotImplementedError
+
+    def levels(self, values: Values) -> Values:
+        """Values of the target as levels."""
+        return values
+
+    def unlevelled(self, levels: Values) -> Values:
+        """Inverse of `levels`, for any levels."""
+        return levels
+
+    # ---- a law
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        """The target."""
+        return (self.target,)
+
+    @property
+    def text(self) -> str:
+        """`=` where it always holds, `~` where the rest is learned."""
+        return said(f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}", near=self.near and self.exact)
+
+    @property
+    def said(self) -> str:
+        """The sentence with what there is to know of it."""
+        if self.exact:
+            broken = f"{self.exceptions:,} exceptions, which are not learned" if self.near else "no exception"
+            return f"{self.text} ({self.support:,} rows, {broken})"
+        rows = self.support + self.exceptions
+        equal = f"equal in {self.support / max(rows, 1):.1%} of {rows:,} rows"
+        return f"{self.text} ({equal}; the difference is learned)"
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """Where all parts are there, and where the target is as computed."""
+        applies = frame.present(self.target, *self.reads)
+        rests = self.rests(frame)
+        if self.whole or self.decimals is not None:
+            return applies, applies & (rests == 0)
+        return applies, applies & (np.abs(rests) <= 1e-9 * np.abs(self.expected(frame).astype(np.float64)))
+
+    def rests(self, frame: Frame) -> Values:
+        """Target minus expected, on the target's grid; anything where the target is missing."""
+        levels, expected = self.levels(frame.values(self.target)), self._on_grid(self.expected(frame))
+        if self.whole:
+            rests = levels.astype(np.int64) - expected
+            return rests if self.cycle is None else self._wrapped(rests)
+        real = levels.astype(np.float64) - expected
+        return real if self.decimals is None else np.round(real, self.decimals)
+
+    def _wrapped(self, rests: Values) -> Values:
+        assert self.cycle is not None
+        low = -(self.cycle // 2) if self.window is None else self.window
+        return (rests - low) % self.cycle + low
+
+    def _on_grid(self, levels: Values) -> Values:
+        """Expected levels as the target writes its numbers."""
+        if self.whole:
+            return levels if levels.dtype.kind == "i" else to_whole(levels)
+        numbers = levels.astype(np.float64)
+        return numbers if self.decimals is None else np.round(numbers, self.decimals)
+
+    def learn(self: Self, frame: Frame, floor: int) -> Self:
+        """Count support and exceptions in all rows; see what is left to write."""
+        column = frame.schema.column(self.target)
+        there = frame.values(self.target)[~frame.gaps(self.target)]
+        whole = self._is_whole(there)
+        law = replace(
+            self,
+            whole=whole,
+            decimals=None if whole else count_decimals(there.astype(np.float64)),
+            ends=dtype_ends(column),
+        )
+        if law.cycle is not None:
+            law = replace(law, window=law._find_window(frame))
+        applies, kept = law.holds(frame)
+        law = replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+        law = replace(law, exact=law.exceptions < max(floor, 1), near=0 < law.exceptions < floor)
+        own, parts = frame.gaps(self.target), ~frame.present(*self.reads)
+        # Fewer rows than the floor with another pattern of gaps would not be learned either.
+        if law.exact and int((own != parts).sum()) < max(floor, 1):
+            return replace(law, rest=None, gappy=bool(own.any()))
+        if not law.exact and column.kind == NUMERIC and law.cycle is None and len(law.reads) == 1:
+            law = replace(law, ends=_reach(there.astype(np.float64), floor))
+        word = "beside" if law.exact else "-"
+        step = 1 if law.scale is None else _step(law._counts(law.rests(frame)[~frame.gaps(self.target)]), floor)
+        return replace(law, rest=fresh(f"{self.target} {word} ({self.formula})", frame.schema), step=step)
+
+    @property
+    def scale(self) -> int | None:
+        """Counts per unit of a rest that is stored as whole numbers; None where it has no grid."""
+        if self.whole:
+            return 1
+        return None if self.decimals is None or self.decimals > MAX_DECIMALS else 10**self.decimals
+
+    def _counts(self, rests: Values) -> Values:
+        """Rests as whole numbers."""
+        assert self.scale is not None
+        return rests if self.whole else to_whole(rests * self.scale)
+
+    def _is_whole(self, values: Values) -> bool:
+        return values.dtype.kind in "iu"
+
+    def _find_window(self, frame: Frame) -> int:
+        """Where a cycle of rests begins: after the widest stretch that no row has."""
+        assert self.cycle is not None
+        there = frame.present(self.target, *self.reads)
+        rests = np.unique(replace(self, window=0).rests(frame)[there])
+        if not len(rests):
+            return -(self.cycle // 2)
+        gaps = np.diff(np.append(rests, rests[0] + self.cycle))
+        widest = int(np.argmax(gaps))
+        start = int(rests[(widest + 1) % len(rests)])
+        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that no row's own rest is kept
+        return start if start <= self.cycle // 2 else start - self.cycle
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The target dropped, or replaced by its rest."""
+        if self.rest is None:
+            return replaced(schema, self.target, [])
+        why = f"what {self.target!r} is beside {self.formula}"
+        dtype = REAL if self.scale is None else WHOLE
+        return replaced(schema, self.target, [Column(self.rest, NUMERIC, dtype, why=why)])
+
+    def express(self, frame: Frame) -> Frame:
+        """Replace the target by its rest."""
+        schema = self.reshape(frame.schema)
+        if self.rest is None:
+            return frame.changed(schema, {})
+        gaps = frame.gaps(self.target)
+        rests = self.rests(frame)
+        if self.scale is not None:
+            counts = self._counts(np.where(gaps, 0, rests))
+            rests = counts if self.step == 1 else (counts + self.step // 2) // self.step
+        return frame.changed(schema, {self.rest: Cells(np.where(gaps, 0, rests), gaps)})
+
+    def log_scale(self, frame: Frame) -> NDArray[np.float64]:
+        """Counts of the rest per unit of the target."""
+        return np.full(frame.n_rows, np.log((self.scale or 1) / self.step))
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Compute the target."""
+        levels = self._on_grid(self.expected(frame))
+        there = frame.present(*self.reads)
+        gaps = ~there if self.gappy else np.zeros(frame.n_rows, dtype=bool)
+        if self.rest is not None:
+            gaps = frame.gaps(self.rest)
+            rests = np.where(gaps, 0, frame.values(self.rest))
+            rests = np.where(there, 0, rests) if self.exact else rests
+            if self.scale is not None:
+                rests = to_whole(rests) * self.step
+            levels = levels + (rests if self.scale in (None, 1) else rests / self.scale)
+        if self.cycle is not None:
+            levels = levels % self.cycle
+        values = self.unlevelled(self._on_grid(levels))
+        return frame.changed(schema, {self.target: Cells(self._fitted(values), gaps)})
+
+    def _fitted(self, values: Values) -> Values:
+        """Values that the dtype can hold."""
+        if self.ends is None:
+            return values
+        low, high = self.ends
+        return np.clip(values, int(low) if self.whole else low, int(high) if self.whole else high)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field that is not as by default."""
+        plain = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default or field.name == "target":
+                plain[field.name] = _plain(value)
+        return plain
+
+    @classmethod
+    def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        unknown = set(data) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"a law has no field {min(unknown)!r}")
+        return cls(**{name: _frozen(value) for name, value in data.items()})
+
+
+def to_whole(numbers: Values) -> Values:
+    """Floats as the nearest whole numbers; those that no type holds become 0."""
+    if numbers.dtype.kind == "i":
+        return numbers
+    with np.errstate(invalid="ignore"):
+        safe = np.where(np.abs(numbers) < float(LARGEST), numbers, 0.0)
+    return np.rint(safe).astype(np.int64)
+
+
+def dtype_ends(column: Column) -> tuple[float, float] | None:
+    """What a dtype of whole numbers can hold, if that is less than 64 bits."""
+    name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")
+    if name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
+        limits = np.iinfo(name)
+        return float(limits.min), float(limits.max)
+    if name == "uint64":
+        return 0.0, float(LARGEST)
+    return None
+
+
+def _step(counts: Values, floor: int) -> int:
+    """The step that all whole numbers have, but for fewer than the floor."""
+    spare, step = max(floor - 1, 0), 1
+    if not len(counts) or np.count_nonzero(counts) <= spare:
+        return 1
+    for factor in (1000, 60, 10, 7, 5, 3, 2):
+        while np.count_nonzero(counts % (step * factor)) <= spare and step < LARGEST // 10**6:
+            step *= factor
+    return step
+
+
+def _reach(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
+    """How far numbers reach, as far as enough rows tell."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if floor <= 1:
+        return float(distinct[0]), float(distinct[-1])
+    low, high = likely_range(distinct, counts, floor)
+    return low, high
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(v) for v in value) if isinstance(value, list | tuple) else value

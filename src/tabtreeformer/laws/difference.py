@@ -1,0 +1,164 @@
+"""Finds columns that are shorter to write as their difference from another: `dropoff ~ pickup`, `garage ~ house`.
+
+A difference pays where two columns lie near each other (times of one event), or are equal in many rows (a garage built
+with its house). Mere correlation is left to the network: the saving must be large, or come from equal values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import DATETIME, TIMEDELTA
+from .base import Name
+from .bits import BITS_PER_TERM
+from .find_clock import clock_columns
+from .linear import Linear
+from .search import Candidate, Search
+from .share import Share
+
+Floats = NDArray[np.float64]
+
+PROBES = 400
+MIN_VALUES = 10
+MIN_EQUAL = 0.1
+"""Share of rows in which two columns are equal, rows at the commonest value of either left out."""
+MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 0.5, 1.0, 2.5
+"""Bits that a difference must save: where many rows are equal, of times, and of other numbers."""
+MAX_OUTSIDE = 0.02
+"""Of other numbers: rows that would leave the range of the target if differences were shuffled."""
+MAX_GROWTH = 0.2
+"""… and how far the size of differences may go with the columns (rank correlation)."""
+MIN_COVERED = 0.98
+"""Of two ways round, the one is taken whose base is there in this share of the rows, and that goes upward in it."""
+MIN_SPAN = 3.0
+"""Of a column that others may be a share of: its largest numbers, in smallest ones."""
+NARROWER = 0.7
+"""Only differences whose middle half is this much narrower than the target's are looked at."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Columns of one sort, whose values may be subtracted."""
+
+    names: tuple[Name, ...]
+    matrix: Floats
+    steps: Floats
+    times: bool
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """The differences of each column that pay, best first."""
+    found: list[Candidate] = []
+    for group in _groups(search):
+        for target in range(len(group.names)):
+            found.extend(_of(target, group, search))
+    return sorted(found, key=lambda c: -c.bits)
+
+
+def _groups(search: Search) -> list[_Group]:
+    numbers = search.numbers
+    clocks = clock_columns(search)
+    many = [i for i, n in enumerate(numbers.names) if numbers.distinct[i] >= MIN_VALUES and n not in clocks]
+    steps = np.array([numbers.step(i) for i in many])
+    groups = [_Group(tuple(numbers.names[i] for i in many), numbers.matrix[:, many], steps, times=False)]
+    sorts: dict[tuple[str, ...], list[Name]] = {}
+    for column in search.frame.schema.columns:
+        if column.kind in (DATETIME, TIMEDELTA):
+            sorts.setdefault((column.kind, column.unit, str(column.zone)), []).append(column.name)
+    for names in sorts.values():
+        matrix = np.stack([search.frame.floats(name) for name in names], axis=1)
+        own = np.array([_grid(column) for column in matrix.T])
+        groups.append(_Group(tuple(names), matrix, own, times=True))
+    return [group for group in groups if len(group.names) > 1]
+
+
+def _grid(column: Floats) -> float:
+    """The step of whole numbers."""
+    there = column[~np.isnan(column)]
+    if not len(there) or np.abs(there).max() > 2.0**61:  # differences of times at the ends of 64 bits have no step
+        return 1.0
+    steps = np.abs(there - there[0]).astype(np.int64)
+    return float(max(int(np.gcd.reduce(steps)), 1))
+
+
+def _of(target: int, group: _Group, search: Search) -> list[Candidate]:
+    """Differences of one column from each other that pay."""
+    probe = np.linspace(0, len(group.matrix) - 1, min(PROBES, len(group.matrix))).astype(np.int64)
+    own = group.matrix[probe, target]
+    differences = own[:, None] - group.matrix[probe]
+    narrow = _spread(differences) <= NARROWER * _spread(own[:, None])[0]
+    equal = np.nanmean(differences == 0, axis=0) >= MIN_EQUAL / 2
+    found = []
+    for other in np.flatnonzero(narrow | equal):
+        if other == target or group.steps[other] < group.steps[target] * 0.99:
+            continue  # a finer column would leave its own digits in the difference
+        candidate = _judged(target, int(other), group, search)
+        if candidate is not None:
+            found.append(candidate)
+    return found
+
+
+def _spread(columns: Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        empty = np.isnan(columns).all(0)
+        low, high = np.nanquantile(np.where(empty, 0.0, columns), [0.25, 0.75], axis=0)
+    return np.where(empty, np.inf, high - low)
+
+
+def _judged(target: int, other: int, group: _Group, search: Search) -> Candidate | None:
+    own, base = group.matrix[:, target], group.matrix[:, other]
+    difference = own - base
+    there = ~np.isnan(difference)
+    if there.sum() < 50 or there.sum() < 0.5 * (~np.isnan(own)).sum():
+        return None
+    step = group.steps[target]
+    off_mode = there & (own != _mode(own[there])) & (base != _mode(base[there]))
+    equal = float(np.mean(difference[off_mode] == 0)) if off_mode.sum() >= 30 else 0.0
+    if equal > 0.999 and not group.times:
+        return None  # a copy, which is a sum of one term
+    origin = float(np.nanmin(own))
+    bits = search.length(np.where(there, own - origin, np.nan), step)
+    rest = search.length(difference, step)
+    saved = (bits - rest) * float(there.mean()) - 2 * BITS_PER_TERM / len(search.rows[1])
+    least = MIN_SAVED_TIME if group.times else MIN_SAVED_COPY if equal >= MIN_EQUAL else MIN_SAVED
+    free = group.times or _free(own[there], base[there], search)
+    if saved < least or (least == MIN_SAVED and not free):
+        return None
+    covered = float(there.sum() / (~np.isnan(own)).sum())
+    upward = float(np.mean(difference[there] >= 0))
+    weight = (1.0 if covered >= MIN_COVERED else 0.7) * (1.05 if upward >= MIN_COVERED else 1.0)
+    if float(np.mean(difference[there] == 0)) == 1.0:
+        return Candidate(Linear(target=group.names[target], terms=((1, group.names[other]),)), saved, True, 1.0)
+    law: Linear | Share = Linear(target=group.names[target], exact=False, terms=((1, group.names[other]),))
+    if not free and covered >= MIN_COVERED and _spans(base[there]):  # a quotient does not grow with the columns
+        law = Share(target=group.names[target], base=group.names[other])
+    return Candidate(law, saved * weight, exact=False)
+
+
+def _free(own: Floats, base: Floats, search: Search) -> bool:
+    """Whether differences of other rows would do as well: where they grow with the columns, most would not."""
+    rest = own - base
+    moved = base + search.rng.permutation(rest)
+    outside = float(np.mean((moved < own.min()) | (moved > own.max())))
+    grows = _rank_correlation(np.abs(rest - np.median(rest)), base)
+    return outside < MAX_OUTSIDE and abs(grows) < MAX_GROWTH
+
+
+def _spans(base: Floats) -> bool:
+    """Whether a column spans sizes, as amounts and areas do, and years do not."""
+    low, high = np.quantile(base, [0.05, 0.95])
+    return bool(base.min() > 0 and high > MIN_SPAN * low)
+
+
+def _rank_correlation(left: Floats, right: Floats) -> float:
+    ranks = [np.argsort(np.argsort(values)).astype(np.float64) for values in (left, right)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _mode(values: Floats) -> float:
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(distinct[counts.argmax()])

@@ -1,0 +1,152 @@
+"""Times and what lies between them: `end = start + duration minutes`, `duration = minutes from start to end`.
+
+The first is exact where the duration is: the end is computed. Where the duration is rounded it is computed from both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import DATETIME, NUMERIC, TIMEDELTA, Schema
+from ..errors import SchemaError
+from .base import Frame, Name
+from .computed import Computed, Values
+from .linear import PER_SECOND, UNITS, Linear
+from .product import DOWN, HALF_UP, NEAREST, UP, rounded
+from .search import Candidate, Search
+from .words import column_name, different, quoted
+
+MIN_SHARE, MIN_ROWS, PROBES = 0.95, 50, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elapsed(Computed):
+    """The time from one moment to another, in a unit, as the target rounds it."""
+
+    form: ClassVar[str] = "elapsed"
+    start: Name = ""
+    end: Name = ""
+    count: str = "minutes"
+    """What it counts."""
+    rounding: str = NEAREST
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return (self.start, self.end)
+
+    @property
+    def formula(self) -> str:
+        way = f" rounded {self.rounding}" if self.rounding in (DOWN, UP) else ""
+        return f"{self.count} from {quoted(self.start)} to {quoted(self.end)}{way}"
+
+    def expected(self, frame: Frame) -> Values:
+        """The time between, on the grid of the target; 0 where one of them is missing."""
+        there = frame.present(self.start, self.end)
+        gap = np.where(there, frame.values(self.end) - frame.values(self.start), 0).astype(np.float64)
+        value = gap / (UNITS[self.count] * PER_SECOND[frame.schema.column(self.start).unit])
+        if self.whole:
+            return rounded(value, 0, self.rounding)
+        return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
+
+    def learn(self, frame: Frame, floor: int) -> Elapsed:
+        """Find out how halves are rounded, then as every computed column."""
+        ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
+        learned = [super(Elapsed, replace(self, rounding=way)).learn(frame, floor) for way in ways]
+        return max(learned, key=lambda law: law.support)
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Ends that follow from a start and a duration, and durations that follow from both."""
+    schema = search.frame.schema
+    stamps = [c for c in schema.columns if c.kind == DATETIME]
+    found: list[Candidate] = []
+    for start, end in permutations(stamps, 2):
+        if (start.unit, str(start.zone)) == (end.unit, str(end.zone)):
+            found.extend(_between(start.name, end.name, search))
+    return found
+
+
+def _between(start: Name, end: Name, search: Search) -> Iterator[Candidate]:
+    frame = search.frame
+    unit = PER_SECOND[frame.schema.column(start).unit]
+    there = np.flatnonzero(frame.present(start, end))
+    if len(there) < MIN_ROWS:
+        return
+    gap = np.full(frame.n_rows, np.nan)
+    gap[there] = (frame.values(end)[there] - frame.values(start)[there]).astype(np.float64)
+    if len(np.unique(gap[there])) < 10:
+        return
+    for column in frame.schema.columns:
+        if column.kind == TIMEDELTA and column.unit == frame.schema.column(start).unit:
+            yield from _spans(start, end, column.name, gap, search)
+    numbers = search.numbers
+    for i in np.flatnonzero(numbers.distinct >= 10):
+        for count, seconds in UNITS.items():
+            yield from _counted(start, end, int(i), (count, seconds * unit), gap, search)
+
+
+def _spans(start: Name, end: Name, span: Name, gap: NDArray[np.float64], search: Search) -> Iterator[Candidate]:
+    """Durations that have a type of their own."""
+    own = search.frame.floats(span)
+    known = ~np.isnan(gap) & ~np.isnan(own)
+    share = float(np.mean(gap[known] == own[known])) if known.sum() >= MIN_ROWS else 0.0
+    if share >= MIN_SHARE:
+        law = Linear(target=end, exact=share == 1.0, terms=((1, start), (1, span)))
+        yield Candidate(law, 15.0 * share, share == 1.0, share)
+
+
+def _counted(
+    start: Name, end: Name, place: int, unit: tuple[str, float], gap: NDArray[np.float64], search: Search
+) -> Iterator[Candidate]:
+    """Durations that are plain numbers."""
+    numbers = search.numbers
+    name, own, decimals = numbers.names[place], numbers.matrix[:, place], numbers.decimals[place]
+    known = np.flatnonzero(~np.isnan(gap) & ~np.isnan(own))
+    if len(known) < MIN_ROWS:
+        return
+    probe = known[np.linspace(0, len(known) - 1, min(PROBES, len(known))).astype(np.int64)]
+    step = numbers.step(place)
+    if np.mean(np.abs(gap[probe] / unit[1] - own[probe]) <= 1.001 * step + 1e-9 * np.abs(own[probe])) < MIN_SHARE:
+        return
+    back = float(np.mean(np.rint(own[known] * unit[1]) == gap[known]))
+    bits = 20.0
+    if back >= MIN_SHARE and decimals is not None:
+        law = Linear(target=end, exact=back == 1.0, terms=((1, start), (1, name)), units=(None, unit[0]))
+        yield Candidate(law, bits * back, back == 1.0, back)
+    value = gap[known] / unit[1]
+    shares = {
+        way: float(np.mean((value if decimals is None else rounded(value, decimals, way)) == own[known]))
+        for way in (NEAREST, HALF_UP, DOWN, UP)
+    }
+    way = max(shares, key=lambda w: shares[w])
+    if shares[way] >= MIN_SHARE:
+        law_of_count = Elapsed(target=name, start=start, end=end, count=unit[0], rounding=way)
+        exact = shares[way] == 1.0
+        yield Candidate(law_of_count, search.bits[name] * shares[way], exact, shares[way])
+
+
+_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(UNITS)}) from (.+?) to (.+?)(?: rounded (down|up))?")
+
+
+def parse(text: str, schema: Schema) -> Elapsed | None:
+    """Read `duration = minutes from start to end rounded down`."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    target, start, end = (column_name(found[k], text, schema) for k in (1, 4, 5))
+    different((target, start, end), text)
+    for name in (start, end):
+        if schema.column(name).kind != DATETIME:
+            raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not a time")
+    if schema.column(target).kind != NUMERIC:
+        raise SchemaError(f"constraint {text!r}: column {target!r} is {schema.column(target).kind}, not numeric")
+    return Elapsed(
+        target=target, exact=found[2] == "=", start=start, end=end, count=found[3], rounding=found[6] or NEAREST
+    )

@@ -1,0 +1,194 @@
+"""From a table to its laws: searched in some rows, chosen so that they agree, and verified in all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..data.schema import Schema
+from ..errors import SchemaError
+from .base import Frame, Law, Name
+from .computed import Computed
+from .forms import FORMS
+from .gaps import Together
+from .laws import Laws, in_order, must_precede, replaces
+from .order import AtLeast
+from .search import Candidate, Search
+from .second import find_second, given_second
+from .sentences import unsaid
+from .share import Share
+
+NEARLY = 0.9
+"""Share of rows from which on a law holds nearly always."""
+MIN_ROWS = 50
+"""Fewer rows prove nothing."""
+
+
+def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Generator) -> Laws:
+    """The laws of a table that has passed `Schema.validate`."""
+    if len(df) < MIN_ROWS:
+        return Laws(schema)
+    whole = Frame.read(df, schema)
+    search = Search.begin(whole, floor, rng)
+    candidates = [candidate for form in FORMS.values() for candidate in form.find(search)]
+    chosen = choose(candidates, schema)
+    laws, left = _learned(schema, [c.law for c in chosen], whole, floor)
+    return find_second(laws, left, floor, rng)
+
+
+def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list[Law]:
+    """All laws that a search finds in a frame, whether or not they could all be kept at once, each learned from it."""
+    if frame.n_rows < MIN_ROWS:
+        return []
+    search = Search.begin(frame, max(floor, 2), rng)
+    candidates = [candidate for form in FORMS.values() for candidate in form.find(search)]
+    texts = dict.fromkeys(candidate.law.text for candidate in candidates)
+    laws = {candidate.law.text: candidate.law for candidate in reversed(candidates)}
+    return [laws[text].learn(frame, floor) for text in texts]
+
+
+def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
+    """Greedy: what is computed exactly, then what is nearly computed, then what is put right; each by what it saves.
+
+    At most one law replaces a column. Others may put it right as well, but not where it is computed exactly. No column
+    is in the end computed from itself.
+    """
+    chosen: list[Candidate] = []
+    owners: dict[Name, Candidate] = {}
+    later: dict[int, set[int]] = {}
+    for candidate in sorted(candidates, key=lambda c: _rank(c, schema)):
+        for variant in (candidate, *_turned(candidate)):
+            law, owns = variant.law, replaces(variant.law, schema)
+            rivals = [owners[name] for name in law.writes if name in owners]
+            if rivals and (owns or any(rival.exact for rival in rivals)):
+                continue
+            if _circles(chosen, variant, later, schema):
+                continue
+            chosen.append(variant)
+            owners |= dict.fromkeys(law.writes, variant) if owns else {}
+            if variant is candidate:
+                break
+    return chosen
+
+
+def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, bool, float]:
+    """What is computed comes before what is put right: the one implies much of the other."""
+    return not replaces(candidate.law, schema), not candidate.exact, candidate.share < NEARLY, -candidate.bits
+
+
+def _turned(candidate: Candidate) -> list[Candidate]:
+    """The same orders with the lesser columns giving way, where the greater cannot."""
+    law = candidate.law
+    if not isinstance(law, AtLeast):
+        return []
+    return [replace(candidate, law=replace(law, lowers=(lower,), downward=True)) for lower in law.lowers]
+
+
+def _is_turned(own: Law, law: Law) -> bool:
+    return isinstance(own, AtLeast) and isinstance(law, AtLeast) and own.downward and own.target == law.target
+
+
+def _circles(chosen: Sequence[Candidate], fresh: Candidate, later: dict[int, set[int]], schema: Schema) -> bool:
+    """Whether the laws would have no order with this one; `later` (laws after each law) takes it in where they have."""
+    new = len(chosen)
+    after = {k for k, c in enumerate(chosen) if must_precede(fresh.law, c.law, schema)}
+    before = {k for k, c in enumerate(chosen) if must_precede(c.law, fresh.law, schema)}
+    reached, pending = set[int](), list(after)
+    while pending:
+        place = pending.pop()
+        if place in before:
+            return True
+        if place not in reached:
+            reached.add(place)
+            pending.extend(later[place])
+    later[new] = after
+    for place in before:
+        later[place].add(new)
+    return False
+
+
+def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor: int) -> Laws:
+    """Laws from sentences; one that cannot be read, does not hold or contradicts another is an error."""
+    frame = Frame.read(df, schema)
+    laws = [parse(text, schema) for text in texts]
+    second = [law for law in laws if isinstance(law, Share) and law.without]
+    laws = [law for law in laws if law not in second]
+    for law in laws:
+        _refuse_broken(law, frame)
+    _refuse_rivals(laws, schema)
+    chosen = [c.law for c in choose([Candidate(law, 0.0, getattr(law, "exact", True)) for law in laws], schema)]
+    computed = {name for law in chosen if replaces(law, schema) for name in law.writes}
+    # What is computed exactly follows from its parts: a law that would put it right is not needed.
+    needed = [law for law in laws if replaces(law, schema) or isinstance(law, AtLeast) or not {*law.writes} <= computed]
+    lost = [law for law in needed if not any(law is own or _is_turned(own, law) for own in chosen)]
+    if lost:
+        columns = {name for law in lost for name in (*law.writes, *law.reads)}
+        rivals = [law for law in laws if law not in lost and columns & {*law.writes, *law.reads}]
+        texts = ", ".join(repr(law.text) for law in (*rivals, *lost))
+        raise SchemaError(f"constraints {texts} cannot all be kept: each changes what another reads; drop one")
+    learned, left = _learned(schema, chosen, frame, floor)
+    return given_second(learned, left, second, floor)
+
+
+def parse(text: str, schema: Schema) -> Law:
+    """One sentence → the law that it says, not yet learned."""
+    words, near = unsaid(text)
+    for form in FORMS.values():
+        computed = issubclass(form.law, Computed)
+        law = form.parse(words if computed else text, schema)
+        if law is not None:
+            return replace(law, near=True) if isinstance(law, Computed) and near else law
+    raise SchemaError(
+        f"constraint {text!r} cannot be read; write it as 'end >= start', 'total = net + tax', "
+        f"'total = price * quantity' or 'country from city'"
+    )
+
+
+def _refuse_broken(law: Law, frame: Frame) -> None:
+    if getattr(law, "near", False) or " ~ " in law.text:
+        return
+    learned: Any = law.learn(frame, 1)
+    applies, kept = learned.holds(frame)
+    broken = applies & ~kept
+    if broken.any():
+        row = int(np.argmax(broken))
+        cells = ", ".join(f"{n!r} is {frame.values(n)[row]}" for n in (*law.writes, *law.reads))
+        raise SchemaError(
+            f"constraint {law.text!r} does not hold in the table: {int(broken.sum()):,} rows break it, the first is "
+            f"row {row}, where {cells}; drop the constraint or clean the rows"
+        )
+
+
+def _refuse_rivals(laws: Sequence[Law], schema: Schema) -> None:
+    """Refuse two laws that both compute a column."""
+    owners: dict[Name, Law] = {}
+    for law in laws:
+        for name in law.writes if replaces(law, schema) else ():
+            if name in owners:
+                raise SchemaError(
+                    f"constraints {owners[name].text!r}, {law.text!r} cannot all be kept: both say what {name!r} is; "
+                    f"drop one"
+                )
+            owners[name] = law
+
+
+def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> tuple[Laws, Frame]:
+    """Laws in the order in which they are expressed, each learned on what those before it leave; and what is left."""
+    learned: list[Law] = []
+    for law in in_order(_beside(laws, schema), schema):
+        own = law.learn(frame, floor)
+        learned.append(own)
+        frame = own.express(frame)
+    return Laws(schema, tuple(learned)), frame
+
+
+def _beside(laws: Sequence[Law], schema: Schema) -> list[Law]:
+    """Laws that fill a column only where no other law computes it."""
+    computed = {name for law in laws if replaces(law, schema) for name in law.writes}
+    return [
+        replace(law, fills=False) if isinstance(law, Together) and law.member.name in computed else law for law in laws
+    ]

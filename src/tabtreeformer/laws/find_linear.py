@@ -1,0 +1,288 @@
+"""Finds sums that hold in nearly every row, or leave a rest of few values.
+
+For each target, columns are added one by one, each the one that explains most of what is left (orthogonal matching
+pursuit, on the rows in which all of them have a value), and fitted by least absolute deviations, which broken rows do
+not disturb. Factors are rounded to whole numbers and the sum is checked row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import BITS_PER_TERM
+from .linear import Linear
+from .search import Candidate, Numbers, Search
+
+Floats = NDArray[np.float64]
+
+MAX_TERMS = 8
+MAX_FACTOR = 24
+PLACES = (60, 100, 365, 1_000, 1_440, 3_600, 10_000, 86_400, 1_000_000)
+"""Larger factors that occur: digits of dates and clock times written as one number, and units of time."""
+MIN_VALUES, MIN_PART_VALUES = 10, 2
+"""Different values that a total and a part need."""
+MIN_ROWS = 50
+"""Rows with all parts that a law needs."""
+FIT_ROWS = 1_500
+"""Rows that factors are fitted on."""
+PROBES = 40
+"""Rows that sums of two columns are tried on."""
+MIN_SHARE = 0.9
+"""Of the rows in which a law applies: the share that must obey for it to be an identity."""
+MIN_CORRELATION = 0.1
+FEW_VALUES, FEW_SHARE = 40, 0.9
+"""A rest is of few values if this many cover this share of the rows."""
+SHORTER = 0.5
+"""… and it must take at most this share of the target's bits."""
+OFTEN_ZERO = 0.05
+"""A part that is 0 in more rows is never computed: it would lose its zeros."""
+MINUS_PENALTY = 0.25
+"""What the bits of a target count where it is a difference: totals are computed, parts are not."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whole factors of some columns, and how the target comes out."""
+
+    parts: tuple[int, ...]
+    factors: tuple[int, ...]
+    constant: float
+    share: float
+    """Rows that obey, of those that have all parts."""
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Sums in all orientations that can be computed, the best of each first."""
+    numbers = search.numbers
+    useful = np.flatnonzero(numbers.distinct >= MIN_PART_VALUES)
+    if len(useful) < 2:
+        return []
+    view = _standardized(numbers.matrix[search.rows[0]])
+    found: dict[tuple[object, ...], Candidate] = {}
+    for target in useful:
+        if numbers.distinct[target] < MIN_VALUES:
+            continue
+        for fit in _fits(int(target), useful, view, numbers, search.rows[0]):
+            for candidate in _oriented(int(target), fit, search):
+                key = candidate.law.writes, frozenset(candidate.law.reads)
+                if key not in found or found[key].bits < candidate.bits:
+                    found[key] = candidate
+    return sorted(found.values(), key=lambda c: -c.bits)
+
+
+@dataclass(frozen=True)
+class _View:
+    """Columns on one scale, for correlations: 0 where missing."""
+
+    scaled: Floats
+    present: NDArray[np.bool_]
+
+
+def _standardized(matrix: Floats) -> _View:
+    present = ~np.isnan(matrix)
+    counts = np.maximum(present.sum(0), 1)
+    filled = np.where(present, matrix, 0.0)
+    mean = filled.sum(0) / counts
+    centred = np.where(present, matrix - mean, 0.0)
+    scale = np.sqrt((centred**2).sum(0) / counts)
+    return _View(centred / np.where(scale > 0, scale, 1.0), present)
+
+
+def _fits(
+    target: int, useful: NDArray[np.int64], view: _View, numbers: Numbers, seen: NDArray[np.int64]
+) -> Iterator[Fit]:
+    """The most obeyed sum for a target, if any: first identities, then those with a rest of few values."""
+    matrix = numbers.matrix[seen]
+    goal = matrix[:, target]
+    parts: list[int] = []
+    best: Fit | None = None
+    rest = np.clip(view.scaled[:, target], -4, 4)
+    rows = view.present[:, target].copy()
+    while len(parts) < min(MAX_TERMS, len(useful) - 1):
+        part = _next_part(rest, rows, view, {target, *parts}, useful)
+        if part is None:
+            break
+        complete = rows & view.present[:, part]
+        if complete.sum() < MIN_ROWS:
+            break
+        parts.append(part)
+        rows = complete
+        factors, constant = _robust(matrix[rows][:, parts], goal[rows], numbers.step(target))
+        left = goal[rows] - matrix[rows][:, parts] @ factors - constant
+        rest = np.zeros(len(goal))
+        scale = np.median(np.abs(left)) + 1e-12
+        spread = max(scale * 4, float(np.quantile(np.abs(left), 0.98)), 1e-12)
+        rest[rows] = np.clip(left, -spread, spread) / spread
+        fit = _rounded(parts, factors, matrix, goal, rows, numbers, target)
+        if fit is not None and (best is None or fit.share > best.share + 0.002):
+            best = fit
+        if best is not None and best.share == 1.0:
+            break
+        if np.abs(left).max() <= numbers.step(target) * 0.5:
+            break
+    if best is None or best.share < MIN_SHARE:
+        best = _of_two(target, useful, matrix, numbers) or best
+    if best is not None:
+        yield best
+
+
+def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Numbers) -> Fit | None:
+    """The sum or difference of two columns, tried one by one: what is left of near copies correlates with nothing."""
+    others = useful[useful != target]
+    known = matrix[np.flatnonzero(~np.isnan(matrix[:, target]))]
+    probe = known[np.argsort(np.isnan(known).sum(1), kind="stable")[:PROBES]]
+    if len(probe) < PROBES:
+        return None
+    own, step = probe[:, target], numbers.step(target)
+    for sign in (1, -1):
+        values = probe[:, others, None] + sign * probe[:, None, others]  # (P, M, M)
+        fits = np.abs(values - own[:, None, None]) <= 0.5005 * step + 1e-9 * np.abs(own)[:, None, None]
+        for i, j in np.argwhere(fits.mean(0) >= MIN_SHARE - 0.15):
+            if i == j or (sign == 1 and i > j):
+                continue
+            a, b = matrix[:, others[i]], matrix[:, others[j]]
+            left = matrix[:, target] - a - sign * b
+            there = ~np.isnan(left)
+            share = float(np.mean(np.abs(left[there]) <= 0.5005 * step + 1e-9 * np.abs(matrix[there, target])))
+            if share >= MIN_SHARE:
+                return Fit((int(others[i]), int(others[j])), (1, sign), 0.0, share)
+    return None
+
+
+def _next_part(
+    rest: Floats, rows: NDArray[np.bool_], view: _View, taken: set[int], useful: NDArray[np.int64]
+) -> int | None:
+    """The column that goes most closely with what is left."""
+    own = np.where(rows, rest, 0.0)
+    cross = own @ view.scaled
+    power = (own**2) @ view.present
+    size = np.where(rows, 1.0, 0.0) @ (view.scaled**2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.abs(cross) / np.sqrt(power * size)
+    usable = np.zeros(len(correlation), dtype=bool)
+    usable[useful] = True
+    usable[list(taken)] = False
+    correlation = np.where(usable & np.isfinite(correlation), correlation, 0.0)
+    best = int(np.argmax(correlation))
+    return best if correlation[best] >= MIN_CORRELATION else None
+
+
+def _robust(parts: Floats, goal: Floats, step: float) -> tuple[Floats, float]:
+    """Factors and constant of least absolute deviations, by reweighted least squares."""
+    if len(goal) > FIT_ROWS:
+        some = np.linspace(0, len(goal) - 1, FIT_ROWS).astype(np.int64)
+        parts, goal = parts[some], goal[some]
+    design = np.column_stack([parts, np.ones(len(goal))])
+    scale = np.maximum(np.abs(design).max(0), 1e-12)
+    design = design / scale
+    weights = np.ones(len(goal))
+    answer = np.zeros(design.shape[1])
+    for _ in range(15):
+        weighted = design * weights[:, None]
+        gram = weighted.T @ design
+        gram.flat[:: len(gram) + 1] += 1e-12 * np.trace(gram) + 1e-300
+        fresh = np.linalg.solve(gram, weighted.T @ goal)
+        moved = np.abs(fresh - answer).max()
+        answer = fresh
+        if moved <= 1e-10 * (np.abs(answer).max() + 1e-300):
+            break
+        weights = 1.0 / np.maximum(np.abs(goal - design @ answer), 0.01 * step)
+    return answer[:-1] / scale[:-1], float(answer[-1] / scale[-1])
+
+
+def _rounded(
+    parts: Sequence[int],
+    factors: Floats,
+    matrix: Floats,
+    goal: Floats,
+    rows: NDArray[np.bool_],
+    numbers: Numbers,
+    target: int,
+) -> Fit | None:
+    """Whole factors near those fitted, and how many rows obey; None where none are near."""
+    whole = np.rint(factors)
+    odd = (np.abs(whole) > MAX_FACTOR) & ~np.isin(np.abs(whole), PLACES)
+    if odd.any() or not whole.any():
+        return None
+    own = [part for part, factor in zip(parts, whole, strict=True) if factor]
+    kept = [int(f) for f in whole if f]
+    left = goal[rows] - matrix[rows][:, own] @ np.array(kept, dtype=np.float64)
+    step = numbers.step(target)
+    levels, counts = np.unique(np.rint(left / step), return_counts=True)
+    constant = float(levels[counts.argmax()] * step)
+    tolerance = step * 0.5005 + 1e-9 * np.abs(goal[rows])
+    share = float(np.mean(np.abs(left - constant) <= tolerance))
+    few = np.sort(counts)[::-1][:FEW_VALUES].sum() / len(left)
+    if share < MIN_SHARE and (few < FEW_SHARE or not np.allclose(whole, factors, atol=0.25)):
+        return None
+    decimals = numbers.decimals[target]
+    constant = 0.0 if share < MIN_SHARE else round(constant, 9 if decimals is None else decimals)
+    return Fit(tuple(own), tuple(kept), constant, share)
+
+
+def _oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
+    """The law for the target, and for other columns of the same sum that may be computed from it."""
+    numbers = search.numbers
+    columns = (target, *fit.parts)
+    factors = (-1, *fit.factors)
+    places = range(len(columns)) if fit.share >= MIN_SHARE else [0]
+    for place in places:
+        if abs(factors[place]) != 1:
+            continue
+        sign = -factors[place]
+        terms = tuple((sign * factors[k], numbers.names[columns[k]]) for k in range(len(columns)) if k != place)
+        ordered = tuple(sorted(terms, key=lambda term: (term[0] < 0, numbers.names.index(term[1]))))
+        own = columns[place]
+        law = Linear(target=numbers.names[own], terms=ordered, constant=sign * fit.constant)
+        candidate = _judged(law, own, search, main=place == 0)
+        if candidate is not None:
+            yield candidate
+
+
+def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate | None:
+    """What the law saves on rows that it was not found in; None where it does not hold there, or a term is idle."""
+    numbers, held = search.numbers, search.rows[1]
+    if numbers.distinct[own] < MIN_VALUES:
+        return None
+    places = [numbers.names.index(name) for name in law.reads]
+    factors = np.array([factor for factor, _ in law.terms], dtype=np.float64)
+    value = numbers.matrix[:, places] @ factors + law.constant
+    goal = numbers.matrix[:, own]
+    left = goal - value
+    step = numbers.step(own)
+    there = ~np.isnan(left)
+    tolerance = step * 0.5005 + 1e-9 * np.abs(goal)
+    obeys = np.abs(left) <= tolerance
+    left = np.where(obeys, 0.0, left)
+    share = float(obeys[held].sum() / max(there[held].sum(), 1))
+    if _idle(law, places, numbers, goal, obeys, search.floor) and share >= MIN_SHARE:
+        return None
+    bits = search.bits[numbers.names[own]]
+    rest = search.length(np.where(there, left, np.nan), step)
+    cost = BITS_PER_TERM * (len(places) + 1) / len(held)
+    difference = any(factor < 0 for factor in factors)
+    often_zero = float(np.mean(goal[there] == 0)) > OFTEN_ZERO
+    if (share < MIN_SHARE and rest > SHORTER * bits) or (often_zero and difference and not main):
+        return None
+    saved = (bits - rest) * float(there.mean()) - cost
+    if saved < 0.5:
+        return None
+    exact = bool(obeys[there].all())
+    weight = (MINUS_PENALTY if difference else 1.0) * (1.0 if main else 0.999)
+    weight *= 1 + 1e-6 * own if len(places) > 1 else 1 + 1e-2 * own / len(numbers.names)  # of copies, the later one
+    return Candidate(replace(law, exact=exact), saved * weight, exact, share)
+
+
+def _idle(law: Linear, places: list[int], numbers: Numbers, goal: Floats, obeys: NDArray[np.bool_], floor: int) -> bool:
+    """Whether some part changes (nearly) nothing: the law would hold as often without it."""
+    for (_, _name), place in zip(law.terms, places, strict=True):
+        part = numbers.matrix[:, place]
+        moves = obeys & (part != np.median(part[obeys])) if obeys.any() else obeys
+        if moves.sum() < max(floor, 8):
+            return True
+    common = np.unique(goal[obeys], return_counts=True)
+    return bool(len(common[0]) and obeys.sum() - common[1].max() < max(floor, 20))

@@ -1,0 +1,201 @@
+"""Searches for columns that are a function of one to three others.
+
+Exactness alone proves nothing: a key that hardly repeats is followed by anything. What counts is every key's further
+rows: how unlikely it would be that they agree with its first row, if the key told no more than the others do. So a key
+beside a true one, which adds nothing, has no evidence of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import LABELLED, NUMERIC, TEXT
+from .base import Frame, Name
+from .codes import Coded, Codes, compact, entropy, information, joint
+from .combination import Combination
+from .lookup import Lookup
+from .search import Candidate, Search
+
+MAX_KEYS = 3
+MAX_VALUES = 1000
+"""Combinations of keys at most."""
+MIN_REPEATS = 3
+"""Rows that a combination has on average."""
+MIN_NATS = 30.0
+"""Evidence against chance that every key needs, beside the others."""
+NATS_PER_KEY = 7.0
+"""What naming a key costs: 10 bits."""
+MIN_COVERED = 0.8
+"""Share of the rows whose combination enough rows have."""
+MAX_NUMBERS = 128
+"""A number with more values than this is no key: between those that rows have, others are drawn."""
+PROBES = 1500
+"""Rows that candidates are tried on first."""
+BEAM, NEAREST = 4, 40
+"""Combinations that are carried on, and columns that are tried beside them."""
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What the search looks at: codes of all columns that may be a target, and which of them may be a key."""
+
+    names: list[Name]
+    coded: list[Coded]
+    matrix: NDArray[np.int64]  # (M, N)
+    is_key: NDArray[np.bool_]
+    probes: NDArray[np.int64]
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """All columns that are a function of others, each with the fewest and smallest keys."""
+    frame = search.frame
+    columns = _read(frame)
+    if len(columns.names) < 2:
+        return []
+    found: list[Candidate] = []
+    singles = _single_keys(columns)
+    for target in range(len(columns.names)):
+        options: list[tuple[int, ...]] = [(int(key),) for key in np.flatnonzero(singles[:, target])]
+        if not options:
+            options = _several_keys(columns, target)
+        options.sort(key=lambda keys: int(np.prod([columns.coded[k].size for k in keys])))
+        for keys in options:
+            if _covered(columns, keys, search.floor) and _evidence(columns, target, keys):
+                found.append(_candidate(search, columns, target, keys))
+                if len(keys) > 1:
+                    found.append(_companion(search, columns, keys))
+                    break
+    return found
+
+
+def _read(frame: Frame) -> _Columns:
+    names: list[Name] = []
+    coded: list[Coded] = []
+    keys: list[bool] = []
+    for column in frame.schema.columns:
+        if column.kind not in (*LABELLED, NUMERIC, TEXT):
+            continue
+        own = Coded.read(frame, column.name)
+        if not 2 <= own.size <= max(frame.n_rows // MIN_REPEATS, 2):
+            continue
+        names.append(column.name)
+        coded.append(own)
+        most = MAX_NUMBERS if column.kind == NUMERIC else MAX_VALUES
+        keys.append(own.size <= most)
+    matrix = np.array([own.codes for own in coded]).reshape(len(coded), frame.n_rows)
+    probes = np.unique(np.linspace(0, frame.n_rows - 1, min(frame.n_rows, PROBES)).astype(np.int64))
+    return _Columns(names, coded, matrix, np.array(keys, dtype=bool), probes)
+
+
+def _single_keys(columns: _Columns) -> NDArray[np.bool_]:
+    """Which column (row) determines which (column), exactly, in all rows."""
+    some = np.ascontiguousarray(columns.matrix[:, columns.probes])
+    n = len(columns.names)
+    exact = np.zeros((n, n), dtype=bool)
+    for key in np.flatnonzero(columns.is_key):
+        exact[key] = _determined(some[key], some)
+        left = np.flatnonzero(exact[key])
+        exact[key, left] = _determined(columns.matrix[key], columns.matrix[left])
+        exact[key, key] = False
+    return exact
+
+
+def _determined(key: Codes, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which targets (M, N) have one value per key."""
+    first = np.zeros(int(key.max(initial=0)) + 1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    same: NDArray[np.bool_] = (targets == targets[:, first[key]]).all(axis=1)
+    return same
+
+
+def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
+    """Two or three keys that determine a target together: by what they tell of it, the best few carried on."""
+    own = compact(columns.matrix[target, columns.probes])
+    total = entropy(own)
+    keys = [int(k) for k in np.flatnonzero(columns.is_key) if k != target]
+    parts = {k: compact(columns.matrix[k, columns.probes]) for k in keys}
+    telling = {k: information(parts[k], own) for k in keys}
+    near = sorted(keys, key=lambda k: -telling[k])[:NEAREST]
+    near = [k for k in near if telling[k] > 0.02 * total]
+    beam: list[tuple[tuple[int, ...], Codes, float]] = [((k,), parts[k], telling[k]) for k in near[:BEAM]]
+    for _ in range(MAX_KEYS - 1):
+        wider: dict[tuple[int, ...], tuple[Codes, float]] = {}
+        for before, codes, told in beam:
+            for k in near:
+                names = tuple(sorted((*before, k)))
+                if k in before or names in wider:
+                    continue
+                both = joint([codes, parts[k]])
+                size = int(both.max()) + 1
+                if size > min(MAX_VALUES, len(both) // 2):
+                    continue
+                tells = information(both, own)
+                if tells > told + 0.02 * total:
+                    wider[names] = both, tells
+        exact = [n for n, (both, _) in wider.items() if _determined(both, own[None])[0]]
+        exact = [n for n in exact if _determined(_whole(columns, n), columns.matrix[[target]])[0]]
+        if exact:
+            return exact
+        best = sorted(wider.items(), key=lambda item: -item[1][1])[:BEAM]
+        beam = [(names, both, tells) for names, (both, tells) in best]
+    return []
+
+
+def _whole(columns: _Columns, keys: Sequence[int]) -> Codes:
+    return joint([columns.matrix[k] for k in keys])
+
+
+def _covered(columns: _Columns, keys: Sequence[int], floor: int) -> bool:
+    """Whether combinations that enough rows have make up the table."""
+    counts = np.bincount(_whole(columns, keys))
+    return bool(
+        counts[counts >= floor].sum() >= MIN_COVERED * counts.sum() and counts.sum() >= MIN_REPEATS * len(counts)
+    )
+
+
+def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
+    """Whether further rows of the combinations agree too often for chance, whichever key is left out."""
+    whole, own = _whole(columns, keys), columns.matrix[target]
+    price = MIN_NATS + NATS_PER_KEY * len(keys)
+    for left_out in keys:
+        others = [k for k in keys if k != left_out]
+        coarse = _whole(columns, others) if others else np.zeros_like(own)
+        if _nats(whole, coarse, own) < price:
+            return False
+    return True
+
+
+def _nats(fine: Codes, coarse: Codes, target: Codes) -> float:
+    """Evidence of the further rows of each fine key that the coarse key does not explain.
+
+    Rows with the commonest value of their coarse key prove nothing: most fine keys have no other.
+    """
+    width = int(target.max()) + 1
+    cells, inverse, counts = np.unique(coarse * width + target, return_inverse=True, return_counts=True)
+    groups = np.bincount(coarse)
+    shares = counts / groups[cells // width]
+    mode = np.zeros(len(groups))
+    np.maximum.at(mode, cells // width, counts)
+    is_mode = counts == mode[cells // width]
+    first = np.unique(fine, return_index=True)[1]
+    further = np.bincount(fine) - 1
+    cell = inverse[first]
+    nats = np.where(is_mode[cell], 0.0, -further * np.log(np.minimum(shares[cell], 1.0)))
+    return float(nats.sum())
+
+
+def _candidate(search: Search, columns: _Columns, target: int, keys: Sequence[int]) -> Candidate:
+    law = Lookup(columns.names[target], tuple(columns.names[k] for k in keys)).learn(search.frame, search.floor)
+    paid = 10.0 * len(keys) + len(law.rows)
+    return Candidate(law, entropy(columns.matrix[target]) - paid / max(search.frame.n_rows, 1), exact=True)
+
+
+def _companion(search: Search, columns: _Columns, keys: Sequence[int]) -> Candidate:
+    """Keeps to combinations of keys that the function has a value for; the key with the fewest values gives way."""
+    by_size = sorted(keys, key=lambda k: columns.coded[k].size)
+    law = Combination(columns.names[by_size[0]], tuple(columns.names[k] for k in by_size[1:]))
+    return Candidate(law.learn(search.frame, search.floor), 0.01, exact=False, share=1.0)

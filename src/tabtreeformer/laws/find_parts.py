@@ -1,0 +1,174 @@
+"""Finds columns that are parts of times, on the clock of the time itself, of a zone, or some hours apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data.schema import BOOLEAN, CATEGORICAL, DATETIME
+from .base import Frame, Name
+from .bits import label_length
+from .clock import CLOCK
+from .find_clock import clock_columns
+from .parts import CLOCK_PARTS, PARTS, NamedPart, Part, Source
+from .search import Candidate, Search
+
+ZONES = (
+    *("America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "America/Sao_Paulo"),
+    *("Europe/London", "Europe/Berlin", "Europe/Helsinki", "Europe/Istanbul", "Africa/Cairo"),
+    *("Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland"),
+)
+"""Tried where a time does not have its parts on its own clock."""
+OFFSETS = (*range(-12, 0), *range(1, 15), 5.5, 9.5)
+PROBES = 300
+MIN_PROBE, MIN_SHARE = 0.97, 0.97
+"""Share of rows in which a part must be the target's value: of the probes, and of all rows looked at."""
+MIN_ROWS = 50
+MAX_LABELS = 60
+NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")
+"""Parts that labels may name."""
+LONG = ("days since 1970", "hours since 1970", "seconds since 1970", "milliseconds since 1970", "day number")
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Numbers that are parts of times."""
+    return [candidate for candidate in _all(search) if isinstance(candidate.law, Part)]
+
+
+def find_named(search: Search) -> Sequence[Candidate]:
+    """Labels that name parts of times."""
+    return [candidate for candidate in _all(search) if isinstance(candidate.law, NamedPart)]
+
+
+def _all(search: Search) -> Iterator[Candidate]:
+    schema = search.frame.schema
+    stamps = [c.name for c in schema.columns if c.kind == DATETIME]
+    clocks = [name for name, notation in clock_columns(search).items() if notation == CLOCK]
+    if not stamps and not clocks:
+        return
+    seen = search.seen
+    probe = seen.take(np.linspace(0, seen.n_rows - 1, min(PROBES, seen.n_rows)).astype(np.int64))
+    numbers = {n: probe.floats(n) for n in search.numbers.names}
+    for clock in clocks:
+        for part in CLOCK_PARTS:
+            yield from _matches(Source(name=clock), (part,), numbers, probe, search)
+    for stamp in stamps:
+        yield from _days(stamp, stamps, search)
+        yield from _of(stamp, numbers, probe, search)
+
+
+def _of(stamp: Name, numbers: dict[Name, NDArray[np.float64]], probe: Frame, search: Search) -> Iterator[Candidate]:
+    """Parts of one time: on its own clock, and on that of the first shift that explains others exactly."""
+    left, named = dict(numbers), [Source(name=stamp)]
+    for source in _shifts(stamp):
+        found = list(_matches(source, tuple(PARTS), left, probe, search))
+        yield from found
+        exact = {c.law.writes[0] for c in found if c.exact}
+        left = {name: values for name, values in left.items() if name not in exact}
+        if exact and (source.zone or source.hours):
+            named.append(source)
+            break
+    for source in named:
+        yield from _named(source, search)
+
+
+def _shifts(stamp: Name) -> Iterator[Source]:
+    yield Source(name=stamp)
+    yield from (Source(name=stamp, zone=zone) for zone in ZONES)
+    yield from (Source(name=stamp, hours=hours) for hours in OFFSETS)
+
+
+def _matches(
+    source: Source,
+    parts: Sequence[str],
+    numbers: dict[Name, NDArray[np.float64]],
+    probe: Frame,
+    search: Search,
+) -> Iterator[Candidate]:
+    """Numeric columns that are a part of the time."""
+    stamps, gaps = source.stamps(probe), probe.gaps(source.name)
+    taken: set[Name] = set()
+    for part in parts:
+        if (source.zone or source.hours) and part in ("minute", "second", *LONG, "weekend", "quarter"):
+            continue  # minutes and seconds are the same everywhere, and others are too coarse to tell zones apart
+        values = PARTS[part](stamps).astype(np.float64)
+        for name, own in numbers.items():
+            there = ~np.isnan(own) & ~gaps
+            if name in taken or name == source.name or there.sum() < MIN_ROWS or np.ptp(own[there]) == 0:
+                continue
+            if np.mean(values[there] == own[there]) >= MIN_PROBE:
+                law = Part(target=name, part=part, source=source.name, zone=source.zone, hours=source.hours)
+                candidate = _judged(law, search)
+                if candidate is not None:
+                    taken.add(name)
+                    yield candidate
+
+
+def _judged(law: Part, search: Search) -> Candidate | None:
+    frame = search.frame
+    learned = law.learn(frame, search.floor)
+    applies, kept = learned.holds(frame)
+    share = float(kept.sum() / max(applies.sum(), 1))
+    target = frame.floats(law.target)[kept]
+    if share < MIN_SHARE or not len(target):
+        return None
+    off_mode = len(target) - int(np.unique(target, return_counts=True)[1].max())
+    if off_mode < max(20, search.floor):
+        return None
+    bits = search.bits.get(law.target, 10.0)
+    return Candidate(law, bits * share, bool(kept[applies].all()), share)
+
+
+def _days(stamp: Name, stamps: Sequence[Name], search: Search) -> Iterator[Candidate]:
+    """Other times that are the day of this one."""
+    schema = search.frame.schema
+    for other in stamps:
+        if other != stamp and str(schema.column(other).zone) == str(schema.column(stamp).zone):
+            law = Part(target=other, part="date", source=stamp)
+            learned = law.learn(search.frame, search.floor)
+            applies, kept = learned.holds(search.frame)
+            own = search.frame.values(other)
+            if applies.sum() >= MIN_ROWS and kept.sum() >= MIN_SHARE * applies.sum() and len(np.unique(own)) >= 5:
+                same = search.frame.values(stamp)[applies] == own[applies]
+                bits = 8.0 if not same.all() else 7.9
+                yield Candidate(law, bits, bool(kept[applies].all()), float(kept.sum() / applies.sum()))
+
+
+def _named(source: Source, search: Search) -> Iterator[Candidate]:
+    """Labels that are a function of a part of the time."""
+    frame, stamp = search.frame, source.name
+    known: dict[str, NDArray[np.int64]] = {}
+    for column in frame.schema.columns:
+        if column.kind not in (CATEGORICAL, BOOLEAN):
+            continue
+        there = frame.present(column.name, stamp)
+        gaps_agree = bool((frame.gaps(column.name) == frame.gaps(stamp)).all())
+        labels = frame.labels(column.name)[there]
+        codes, distinct = pd.factorize(labels)
+        if not gaps_agree or not 2 <= len(distinct) <= MAX_LABELS or there.sum() < MIN_ROWS:
+            continue
+        rows = np.flatnonzero(there)
+        for part in NAMED:
+            if part not in known:
+                known[part] = source.part(frame, part)
+            if _is_function(known[part][rows], codes, len(distinct)):
+                bits = label_length(codes[: len(codes) // 2], codes[len(codes) // 2 :])
+                law = NamedPart(target=column.name, part=part, source=stamp, zone=source.zone, hours=source.hours)
+                yield Candidate(law, bits, exact=True, share=1.0)
+                break
+
+
+def _is_function(parts: NDArray[np.int64], codes: NDArray[np.int64], n_labels: int) -> bool:
+    """Whether each value of the part has one label, in too many rows for chance."""
+    own, values = pd.factorize(parts)
+    if not 2 <= len(values) <= MAX_LABELS or n_labels > len(values) or len(values) * 5 > len(parts):
+        return False
+    first = np.zeros(len(values), dtype=np.int64)
+    first[own[::-1]] = codes[::-1]
+    if (first[own] != codes).any():
+        return False
+    common = np.bincount(codes).argmax()
+    return int((codes != common).sum()) >= 50

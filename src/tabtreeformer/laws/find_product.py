@@ -1,0 +1,243 @@
+"""Finds products, quotients, percentages and conversions of units.
+
+Candidates come from a few rows (the median of the ratio to each other column or pair must be a short number), and are
+then checked in all rows that are looked at, to the last decimal. A percentage is exact from its parts, a part is not
+exact from its percentage: the grids of the columns decide, because only what comes out exactly is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import BITS_PER_TERM
+from .linear import Linear
+from .product import DOWN, HALF_UP, NEAREST, UP, Product, rounded, scaled
+from .search import Candidate, Numbers, Search
+
+Floats = NDArray[np.float64]
+
+PROBES = 60
+MIN_VALUES, MIN_FACTOR_VALUES = 10, 2
+MIN_SHARE = 0.9
+MIN_ROWS = 50
+CONSTANTS = (1.0, 100.0, 0.01, 1000.0, 0.001, 10_000.0, 60.0, 3600.0, 12.0, 365.0, 1e6)
+"""Factors that products of two columns come with."""
+MAX_COLUMNS = 80
+"""Columns that pairs are searched among: all pairs of more would take minutes."""
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Products of two columns, and columns times a constant."""
+    found = [*_scaled(search), *_pairs(search)]
+    return sorted(found, key=lambda c: -c.bits)
+
+
+# ---- one column times a constant, plus another
+
+
+def _scaled(search: Search) -> Iterator[Candidate]:
+    numbers = search.numbers
+    many = np.flatnonzero(numbers.distinct >= MIN_VALUES)
+    if len(many) < 2:
+        return
+    matrix = numbers.matrix[search.rows[0]]
+    for target in many:
+        for source in many:
+            if source != target and _straight(matrix[:, target], matrix[:, source], numbers.step(int(target))):
+                law = _conversion(int(target), int(source), search)
+                if law is not None:
+                    yield law
+
+
+def _straight(target: Floats, source: Floats, step: float) -> bool:
+    """Whether a few rows lie on a straight line that is not one to one, up to rounding."""
+    there = np.flatnonzero(~np.isnan(target) & ~np.isnan(source))[:PROBES]
+    if len(there) < MIN_ROWS:
+        return False
+    x, y = source[there], target[there]
+    low, high = np.argmin(x), np.argmax(x)
+    if x[low] == x[high]:
+        return False
+    slope = (y[high] - y[low]) / (x[high] - x[low])
+    if slope == 0:
+        return False
+    left = y - slope * x
+    spread = np.abs(left - np.median(left))
+    return bool(np.mean(spread <= 2.5 * step + 1e-6 * np.abs(y)) >= 0.9)
+
+
+def _conversion(target: int, source: int, search: Search) -> Candidate | None:
+    """Slope and intercept as short numbers, checked to the last decimal."""
+    numbers = search.numbers
+    x, y = numbers.matrix[:, source], numbers.matrix[:, target]
+    there = ~np.isnan(x) & ~np.isnan(y)
+    seen = there[search.rows[0]]
+    xs, ys = x[search.rows[0]][seen], y[search.rows[0]][seen]
+    slope = _slope(xs, ys)
+    decimals = numbers.decimals[target]
+    tolerance = (0.5005 * numbers.step(target) if decimals is not None else 0.0) + 1e-9 * np.abs(ys)
+    shifts = [0.0, *_short(float(np.median(ys - slope * xs)), near=3 * numbers.step(target))]
+    for constant in dict.fromkeys(shifts):
+        for factor in dict.fromkeys(_short(slope)):
+            if np.mean(np.abs(ys - factor * xs - constant) <= tolerance) >= MIN_SHARE:
+                if abs(factor) == 1:
+                    return None  # a plain sum, found elsewhere
+                terms = ((factor, numbers.names[source]),)
+                law = Linear(target=numbers.names[target], terms=terms, constant=constant)
+                digits = len(f"{factor:g}".lstrip("0.")) + (len(f"{constant:g}") if constant else 0)
+                return _judged(law, target, factor * x + constant, search, paid=0.2 * digits)
+    return None
+
+
+def _slope(x: Floats, y: Floats) -> float:
+    """Least squares on the rows nearest to the line through the ends."""
+    slope, intercept = np.polyfit(x, y, 1)
+    for _ in range(3):
+        left = np.abs(y - slope * x - intercept)
+        near = left <= np.quantile(left, 0.9)
+        if near.sum() < 3 or np.ptp(x[near]) == 0:
+            break
+        slope, intercept = np.polyfit(x[near], y[near], 1)
+    return float(slope)
+
+
+def _short(value: float, near: float = 0.0) -> Iterator[float]:
+    """Short numbers near a fitted one, shortest first: 2, 2.5, 2.54; a sixtieth, five ninths; pounds and miles."""
+    margin = max(abs(value) * 2e-3, near)
+    for digits in range(1, 8):
+        short = float(f"{value:.{digits}g}")
+        if abs(short - value) <= margin:
+            yield short
+    for denominator in (3, 6, 7, 9, 12, 24, 30, 52, 60, 365, 1440, 3600, 86_400):
+        short = round(value * denominator) / denominator
+        if short and abs(short - value) <= margin and round(value * denominator) <= 60:
+            yield short
+    for known in (0.45359237, 2.20462262, 0.3048, 1.609344, 0.62137119, 3.28084, 10.7639104, 0.09290304, 3.785411784):
+        if abs(known - value) <= margin:
+            yield known
+
+
+# ---- two columns
+
+
+def _pairs(search: Search) -> Iterator[Candidate]:
+    numbers = search.numbers
+    parts = np.flatnonzero(numbers.distinct >= MIN_FACTOR_VALUES)
+    if len(parts) > MAX_COLUMNS:
+        parts = parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]]
+    if len(parts) < 2:
+        return
+    probe = numbers.matrix[_probe_rows(numbers.matrix, parts, search)]
+    for target in np.flatnonzero(numbers.distinct >= MIN_VALUES):
+        for a, b, divides in _matching(int(target), probe, parts, numbers):
+            candidate = _product(int(target), a, b, divides, search)
+            if candidate is not None:
+                yield candidate
+
+
+def _probe_rows(matrix: Floats, parts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
+    """Rows of the search with the fewest gaps."""
+    seen = search.rows[0]
+    gaps = np.isnan(matrix[np.ix_(seen, parts)]).sum(1)
+    return seen[np.argsort(gaps, kind="stable")[:PROBES]]
+
+
+def _matching(
+    target: int, probe: Floats, parts: NDArray[np.int64], numbers: Numbers
+) -> Iterator[tuple[int, int, bool]]:
+    """Pairs whose product or quotient is a constant away from the target in the probe rows."""
+    own = probe[:, target]
+    if np.isnan(own).mean() > 0.9:
+        return
+    columns = probe[:, parts]  # (P, M)
+    with np.errstate(all="ignore"):
+        products = columns[:, :, None] * columns[:, None, :]  # (P, M, M)
+        quotients = columns[:, :, None] / columns[:, None, :]
+        for values, divides in ((products, False), (quotients, True)):
+            ratio = own[:, None, None] / values
+            ratio = np.where(np.isfinite(ratio) & (np.abs(ratio) > 1e-12), ratio, np.nan)
+            known = (~np.isnan(ratio)).sum(0)
+            middle = np.nanmedian(np.where(known > 0, ratio, 1.0), axis=0)
+            snapped = _nearest_constant(middle)
+            slack = 0.75 * numbers.step(target) + 1e-6 * np.abs(own)[:, None, None]
+            fits = np.abs(values * snapped - own[:, None, None]) <= slack
+            there = np.isfinite(values) & ~np.isnan(own)[:, None, None]
+            share = (fits & there).sum(0) / np.maximum(there.sum(0), 1)
+            hits = np.argwhere((share >= 0.75) & (known >= 10) & (snapped > 0))
+            for i, j in hits:
+                a, b = int(parts[i]), int(parts[j])
+                if target not in (a, b) and a != b and (divides or a < b):
+                    yield a, b, divides
+
+
+def _nearest_constant(ratio: Floats) -> Floats:
+    """The nearest of the usual factors, 0 where none is near."""
+    constants = np.array(CONSTANTS)
+    with np.errstate(all="ignore"):
+        place = np.abs(np.log(np.where(ratio > 0, ratio, np.nan))[..., None] - np.log(constants))
+    place = np.where(np.isnan(place), np.inf, place)
+    nearest = place.argmin(-1)
+    return np.where(place.min(-1) < 0.05, constants[nearest], 0.0)
+
+
+def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Candidate | None:
+    """The product with the constant and the rounding that most rows obey."""
+    numbers = search.numbers
+    x, y, own = (numbers.matrix[:, i] for i in (a, b, target))
+    with np.errstate(all="ignore"):
+        value = x / y if divides else x * y
+        ratio = np.median((own / value)[np.isfinite(own / value) & (own != 0)])
+    constant = float(_nearest_constant(np.array([ratio]))[0])
+    value = np.where(np.isfinite(value), scaled(value, constant), np.nan) if constant else np.full(len(own), np.nan)
+    names = numbers.names
+    law = Product(
+        target=names[target],
+        factor=constant,
+        factors=(names[a],) if divides else (names[a], names[b]),
+        divisors=(names[b],) if divides else (),
+    )
+    decimals = numbers.decimals[target]
+    if decimals is None:
+        return _judged(law, target, value, search)
+    known = ~np.isnan(own) & ~np.isnan(value)
+    if not known.any():
+        return _judged(law, target, value, search)
+    goal, found = own[known], value[known]
+    shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}
+    best = max(shares, key=lambda r: shares[r])
+    return _judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+
+
+def _judged(law: Linear | Product, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
+    """What a law saves on rows that it was not found in."""
+    numbers, held = search.numbers, search.rows[1]
+    own = numbers.matrix[:, target]
+    there = ~np.isnan(own) & ~np.isnan(value)
+    decimals = numbers.decimals[target]
+    on_grid = value if decimals is None else np.round(value, decimals)
+    obeys = there & (np.abs(own - on_grid) <= 1e-9 * np.abs(own))
+    share = float(obeys[held].sum() / max(there[held].sum(), 1))
+    if there.sum() < MIN_ROWS or share < MIN_SHARE or not _moves(law, obeys, own, search):
+        return None
+    exact = bool((obeys == there).all())
+    left = np.where(obeys, 0.0, own - on_grid)
+    bits = search.bits[numbers.names[target]]
+    rest = search.length(np.where(there, left, np.nan), numbers.step(target))
+    saved = (bits - rest) * float(there.mean()) - BITS_PER_TERM * 3 / len(held) - paid
+    if saved < 0.5:
+        return None
+    return Candidate(replace(law, exact=exact), saved, exact, share)
+
+
+def _moves(law: Linear | Product, obeys: NDArray[np.bool_], own: Floats, search: Search) -> bool:
+    """Whether the target and every part take different values where the law is kept."""
+    numbers = search.numbers
+    for values in (own, *(numbers.matrix[:, numbers.names.index(name)] for name in law.reads)):
+        counts = np.unique(values[obeys], return_counts=True)[1]
+        if not len(counts) or counts.sum() - counts.max() < max(20, search.floor):
+            return False
+    return True

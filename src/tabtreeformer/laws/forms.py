@@ -1,0 +1,71 @@
+"""The forms of laws: one line per form, in the order in which they are searched and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.schema import Schema
+from . import (
+    area,
+    bins,
+    clock,
+    combination,
+    copies,
+    difference,
+    elapsed,
+    find_clock,
+    find_linear,
+    find_lookup,
+    find_parts,
+    find_product,
+    gaps,
+    implication,
+    linear,
+    lookup,
+    order,
+    parts,
+    product,
+    share,
+    steps,
+    within,
+)
+from .base import Law
+from .search import Candidate, Search
+
+
+@dataclass(frozen=True)
+class Form:
+    """How laws of one form are made: by search, from a sentence, or from a file."""
+
+    law: type[Any]
+    """The class; `law.from_json` reads a file."""
+    find: Callable[[Search], Sequence[Candidate]]
+    """Candidates that hold in the rows of the search and pay on those held out."""
+    parse: Callable[[str, Schema], Law | None]
+    """Read a sentence; None where it is of another form, an error where a name or kind does not fit."""
+
+
+FORMS: Mapping[str, Form] = {
+    "copy": Form(copies.Copy, copies.find, copies.parse),
+    "part": Form(parts.Part, find_parts.find, parts.parse_number),
+    "named part": Form(parts.NamedPart, find_parts.find_named, parts.parse_named),
+    "clock sum": Form(clock.ClockSum, find_clock.find_sums, clock.parse_sum),
+    "clock gap": Form(clock.ClockGap, lambda search: [], clock.parse_gap),
+    "clock number": Form(clock.ClockNumber, find_clock.find_numbers, clock.parse_number),
+    "elapsed": Form(elapsed.Elapsed, elapsed.find, elapsed.parse),
+    "linear": Form(linear.Linear, lambda search: [*find_linear.find(search), *difference.find(search)], linear.parse),
+    "product": Form(product.Product, find_product.find, product.parse),
+    "bins": Form(bins.Bins, bins.find, bins.parse),
+    "share": Form(share.Share, share.find, share.parse),
+    "gaps": Form(gaps.Together, gaps.find, gaps.parse),
+    "steps": Form(steps.Steps, steps.find, steps.parse),
+    "implication": Form(implication.Implication, implication.find, implication.parse),
+    "combination": Form(combination.Combination, combination.find, combination.parse),
+    "area": Form(area.Area, area.find, area.parse),
+    "within": Form(within.Within, area.find_single, within.parse),
+    "order": Form(order.AtLeast, order.find, order.parse),
+    "lookup": Form(lookup.Lookup, find_lookup.find, lookup.parse),
+}
+"""By the name of the form (`Law.form`)."""

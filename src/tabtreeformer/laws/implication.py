@@ -1,0 +1,193 @@
+"""What one column implies for another: `second_floor = 0 where style = '1Story'`.
+
+The column stays as it is, so that whoever draws it learns the law from the rows; rows that break it are put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import Schema
+from ..errors import SchemaError
+from .base import Frame, Mask, Name
+from .search import Candidate, Search
+from .sentences import said, unsaid
+from .states import State, States, read_state
+
+MIN_ROWS = 100
+"""Rows that a cause needs, or the floor where that is more."""
+MIN_VALUE_ROWS = 300
+"""… where both are plain values: such laws are mostly habits, and break in fresh rows unless many rows keep them."""
+MAX_P = 1e-6
+"""Chance that any law of a table is one, all that were tried counted."""
+MIN_SHUFFLED = 20.0
+"""Rows that would break it if the columns were shuffled."""
+MAX_STATES = 3000
+MAX_CLAUSES = 12
+"""Causes of one column at most, those of the most rows: longer sentences nobody reads."""
+MARK = " where "
+
+
+@dataclass(frozen=True)
+class Implication:
+    """Clauses of one target, each a state that follows from another column's state."""
+
+    form: ClassVar[str] = "implication"
+    target: Name
+    clauses: tuple[tuple[State, State], ...]
+    """Consequence and cause; where two causes meet, the first clause decides."""
+    support: int = 0
+    exceptions: int = 0
+    near: bool = False
+    """Whether rows of the table break it."""
+
+    @property
+    def text(self) -> str:
+        words: dict[str, list[str]] = {}
+        for then, cause in self.clauses:
+            words.setdefault(then.text, []).append(cause.text)
+        text = "; ".join(f"{then}{MARK}{' or '.join(causes)}" for then, causes in words.items())
+        return said(text, near=self.near)
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self.target,)
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """It applies where a cause is there; a missing target breaks nothing."""
+        applies = np.zeros(frame.n_rows, dtype=bool)
+        broken = np.zeros(frame.n_rows, dtype=bool)
+        for then, cause in self.clauses:
+            rows, kept = cause.mask(frame), then.mask(frame)
+            if then.value is not None:
+                rows = rows & ~frame.gaps(self.target)
+            applies |= rows
+            broken |= rows & ~kept
+        return applies, applies & ~broken
+
+    def learn(self, frame: Frame, floor: int) -> Implication:
+        """Count the rows that keep it."""
+        applies, keeps = self.holds(frame)
+        broken = int((applies & ~keeps).sum())
+        return replace(self, support=int(keeps.sum()), exceptions=broken, near=self.near or broken > 0)
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The same columns."""
+        return schema
+
+    def express(self, frame: Frame) -> Frame:
+        """Nothing is taken away."""
+        return frame
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Put right what breaks it."""
+        cells = frame.cells(self.target)
+        for then, cause in reversed(self.clauses):
+            cells = then.put(cells, cause.mask(frame))
+        return frame.changed(schema, {self.target: cells})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        clauses = [[then.to_json(), cause.to_json()] for then, cause in self.clauses]
+        plain = {"target": self.target, "clauses": clauses}
+        return plain | {name: getattr(self, name) for name in ("support", "exceptions", "near")}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Implication:
+        """Inverse of `to_json`."""
+        clauses = tuple((State(*then), State(*cause)) for then, cause in data["clauses"])
+        return cls(data["target"], clauses, data["support"], data["exceptions"], data["near"])
+
+
+def parse(text: str, schema: Schema) -> Implication | None:
+    """Read `second_floor = 0 where style = '1Story' or style = 'SFoyer'`; clauses are separated by semicolons."""
+    if MARK not in text or " exactly where " in text:
+        return None
+    words, near = unsaid(text)
+    clauses: list[tuple[State, State]] = []
+    for part in words.split(";"):
+        left, _, right = part.partition(MARK)
+        then = read_state(left, text, schema)
+        causes = [read_state(cause, text, schema) for cause in right.split(" or ")]
+        if then is None or any(cause is None or cause.name == then.name for cause in causes):
+            raise SchemaError(
+                f"constraint {text!r} cannot be read; write it as `floor = 0 where style = 'flat'`, of two columns"
+            )
+        clauses += [(then, cause) for cause in causes if cause is not None]
+    if len({then.name for then, _ in clauses}) > 1:
+        raise SchemaError(f"constraint {text!r} says something of several columns; write a sentence for each")
+    return Implication(clauses[0][0].name, tuple(clauses), near=near)
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """For each column, what follows for it from the states of others: exactly, beyond chance, not by way of a third."""
+    frame = search.frame
+    states = States.read(frame, max(search.floor, 20), values=True)
+    if len(states.states) < 2:
+        return []
+    if len(states.states) > MAX_STATES:
+        most = np.argsort(-states.masks.sum(1), kind="stable")[:MAX_STATES]
+        states = States(tuple(states.states[i] for i in most), states.masks[most], states.kinds)
+    implies = _reduced(_implied(states, search.floor), states)
+    found: list[Candidate] = []
+    for name in dict.fromkeys(state.name for state in states.states):
+        clauses = [
+            (states.states[then], states.states[cause])
+            for cause, then in np.argwhere(implies)
+            if states.states[then].name == name
+        ]
+        clauses = sorted(clauses, key=lambda clause: -clause[1].mask(frame).sum())[:MAX_CLAUSES]
+        if clauses:
+            law = Implication(name, tuple(clauses)).learn(frame, search.floor)
+            found.append(Candidate(law, _bits(law, frame), exact=False, share=1.0))
+    return found
+
+
+def _implied(states: States, floor: int) -> NDArray[np.bool_]:
+    """Which state (row) implies which (column)."""
+    masks = states.masks.astype(np.float32)
+    n_rows = masks.shape[1]
+    both = masks @ masks.T  # (S, S)
+    rows = masks.sum(1)
+    names = np.array([str(state.name) for state in states.states])
+    empty = np.array([state.is_empty for state in states.states])
+    gap = np.array([state.value is None for state in states.states])
+    with np.errstate(divide="ignore"):
+        nats = -rows[:, None] * np.log(rows / n_rows)[None, :]
+    tests = float(len(rows)) ** 2
+    least = np.where(empty[:, None] & empty[None, :] | gap[:, None] | gap[None, :], MIN_ROWS, MIN_VALUE_ROWS)
+    exact: NDArray[np.bool_] = both == rows[:, None]
+    exact &= names[:, None] != names[None, :]
+    exact &= rows[:, None] >= np.maximum(least, floor)
+    exact &= nats > np.log(tests / MAX_P)
+    exact &= rows[:, None] * (1 - rows / n_rows)[None, :] >= MIN_SHUFFLED
+    return exact
+
+
+def _reduced(implies: NDArray[np.bool_], states: States) -> NDArray[np.bool_]:
+    """Without what is said by way of a third state, and without one half of what goes both ways."""
+    rows = states.masks.sum(1)
+    same = implies & implies.T
+    # Of states that are on in the same rows, the first stands for all.
+    stands = np.array([int(np.argmax(same[i] | (np.arange(len(rows)) == i))) for i in range(len(rows))])
+    first = stands == np.arange(len(rows))
+    strict = implies & ~same & first[:, None] & first[None, :]
+    through = (strict.astype(np.float32) @ strict.astype(np.float32)) > 0
+    return np.asarray(strict & ~through)
+
+
+def _bits(law: Implication, frame: Frame) -> float:
+    """What naming the target's state in the rows of the causes would take."""
+    bits = 0.0
+    for then, cause in law.clauses:
+        bits += cause.mask(frame).mean() * -np.log2(then.mask(frame).mean())
+    return float(bits - 20 * len(law.clauses) / frame.n_rows)

@@ -1,0 +1,185 @@
+"""The laws of one table: a stack that is expressed from first to last and restored from last to first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data.schema import Schema
+from ..errors import SchemaError
+from .base import Frame, Law, Name
+from .forms import FORMS
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Laws in the order in which they are expressed, and the schema of the table that they were found in."""
+
+    schema: Schema
+    laws: tuple[Law, ...] = ()
+
+    @cached_property
+    def schemas(self) -> tuple[Schema, ...]:
+        """The schema before each law, and after the last."""
+        schemas = [self.schema]
+        for law in self.laws:
+            schemas.append(law.reshape(schemas[-1]))
+        return tuple(schemas)
+
+    @property
+    def expressed_schema(self) -> Schema:
+        """The columns that are left to learn."""
+        return self.schemas[-1]
+
+    def express(self, df: pd.DataFrame) -> pd.DataFrame:
+        """A table of the schema → the shorter table that is tokenized."""
+        if not self.laws:
+            return df
+        frame = Frame.read(df, self.schema)
+        for law in self.laws:
+            frame = law.express(frame)
+        return frame.table()
+
+    def restore(self, df: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        """Inverse of `express`: columns, order and dtypes of the schema."""
+        if not self.laws:
+            return df
+        frame = Frame.read(df, self.expressed_schema)
+        for law, before in zip(reversed(self.laws), reversed(self.schemas[:-1]), strict=True):
+            frame = law.restore(frame, rng, before)
+        return frame.table()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sentences, which `constraints=[…]` and a schema file take."""
+        return tuple(law.text for law in self.laws)
+
+    def say(self) -> tuple[str, ...]:
+        """The sentences, each with its support and its exceptions."""
+        return tuple(_say(law) for law in self.laws)
+
+    @cached_property
+    def origins(self) -> dict[Name, Name]:
+        """For each column that is left to learn, the column of the table that it speaks of."""
+        origins: dict[Name, Name] = {name: name for name in self.schema.names}
+        for law, before, after in zip(self.laws, self.schemas, self.schemas[1:], strict=False):
+            fresh = [name for name in after.names if name not in before.names]
+            for place, name in enumerate(fresh):
+                origins[name] = origins[law.writes[min(place, len(law.writes) - 1)]]
+        return {name: origins[name] for name in self.expressed_schema.names}
+
+    def passes(self, name: Name) -> bool:
+        """Whether a column is learned as it is: no law computes or replaces it."""
+        return name in self.expressed_schema.names and name in self.schema.names
+
+    def makers(self, name: Name) -> tuple[Law, ...]:
+        """The laws that take part in a column, first the one that writes it, then those that write what it reads."""
+        found: list[Law] = []
+        pending: list[Name] = [name]
+        while pending:
+            own = pending.pop(0)
+            for law in self.laws:
+                if own in law.writes and law not in found:
+                    found.append(law)
+                    pending.extend(law.reads)
+        return tuple(found)
+
+    def log_scales(self, df: pd.DataFrame) -> dict[Name, NDArray[np.float64]]:
+        """For learned columns that stretch or shrink numbers: the log of how much, in each row of a table (N,).
+
+        The density of a number is that of what is learned of it, times this.
+        """
+        scales: dict[Name, NDArray[np.float64]] = {}
+        frame = Frame.read(df, self.schema)
+        for law, before, after in zip(self.laws, self.schemas, self.schemas[1:], strict=False):
+            stretch = getattr(law, "log_scale", None)
+            fresh = [name for name in after.names if name not in before.names]
+            if stretch is not None and fresh:
+                scales[fresh[0]] = stretch(frame)
+            frame = law.express(frame)
+        return scales
+
+    def explain(self) -> dict[Name, str]:
+        """What is learned of each column, in words."""
+        words: dict[Name, str] = {}
+        for name in self.schema.names:
+            own = [law for law in self.laws if name in law.writes]
+            left = [column for column, origin in self.origins.items() if origin == name]
+            if name in left:
+                words[name] = "as it is" if not own else f"as it is, put right by: {'; '.join(law.text for law in own)}"
+            elif left:
+                words[name] = f"as {', '.join(repr(column) for column in left)}: {own[-1].text}"
+            else:
+                words[name] = f"computed: {own[-1].text}"
+        return words
+
+    def by_column(self) -> dict[Name, Law]:
+        """The law that takes away or replaces each column, for those that have one."""
+        return {name: law for law in self.laws for name in law.writes}
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain data, one entry per law under the name of its form."""
+        return [{law.form: law.to_json()} for law in self.laws]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]], schema: Schema) -> Laws:
+        """Inverse of `to_json`."""
+        laws: list[Law] = []
+        for entry in data:
+            if len(entry) != 1 or next(iter(entry)) not in FORMS:
+                raise ValueError(f"there is no law of the form {next(iter(entry), None)!r}")
+            form, state = next(iter(entry.items()))
+            laws.append(FORMS[form].law.from_json(state))
+        return cls(schema, tuple(laws))
+
+
+def replaces(law: Law, schema: Schema) -> bool:
+    """Whether a law takes its columns away or replaces them; others leave them and put right what breaks them."""
+    return law.reshape(schema) != schema
+
+
+def must_precede(first: Law, second: Law, schema: Schema) -> bool:
+    """Whether one law must be expressed before another: it reads, or still needs, what the other changes.
+
+    Of two laws about one column, what puts right is restored after what computes; of two that put right, the form that
+    stands later in `FORMS` is restored first.
+    """
+    if set(second.writes) & set(first.reads):
+        return True
+    if not set(first.writes) & set(second.writes):
+        return False
+    own, other = replaces(first, schema), replaces(second, schema)
+    if own != other:
+        return other
+    places = list(FORMS)
+    return places.index(first.form) < places.index(second.form)
+
+
+def in_order(laws: Sequence[Law], schema: Schema) -> tuple[Law, ...]:
+    """Laws in an order in which each is expressed before those that change what it needs; a circle is an error."""
+    left, ordered = list(laws), []
+    while left:
+        free = [law for law in left if not any(must_precede(other, law, schema) for other in left if other is not law)]
+        if not free:
+            texts = ", ".join(repr(law.text) for law in left)
+            raise SchemaError(f"constraints {texts} cannot all be kept: each changes what another reads; drop one")
+        ordered.append(free[0])
+        left = [law for law in left if law is not free[0]]
+    return tuple(ordered)
+
+
+def _say(law: Law) -> str:
+    own = getattr(law, "said", None)
+    if isinstance(own, str):
+        return own
+    if not law.exceptions:
+        return f"{law.text} ({law.support:,} rows, no exception)"
+    share = law.exceptions / (law.support + law.exceptions)
+    plural = "exception" if law.exceptions == 1 else "exceptions"
+    return f"{law.text} ({law.support:,} rows, {law.exceptions:,} {plural}: {share:.1%})"

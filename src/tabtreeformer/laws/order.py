@@ -1,0 +1,284 @@
+"""One column is never, or hardly ever, below others: `end >= start`, `high >= open, close`.
+
+The column stays as it is. A row that breaks the law gets a new value at a distance that rows have had; where the table
+itself has exceptions, as many rows stay broken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rare import slice_means, supported_range
+from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
+from ..data.schema.numbers import count_decimals
+from ..errors import SchemaError
+from .base import Cells, Frame, Mask, Name
+from .search import Candidate, Search
+from .sentences import listed, names_in, quoted, said, unsaid
+
+POINTS = 101
+"""Quantiles of the distance between two columns that are kept."""
+MIN_SHUFFLED, MIN_SHARE, MIN_NEAR_SHARE = 20.0, 0.02, 0.1
+"""Rows that would break the law if the columns were shuffled, at least; the share of rows, and that of a near law."""
+MAX_SEEN = 0.1
+"""Rows that break it, as a share of those."""
+MAX_EXCEPTIONS = 0.02
+"""… and as a share of all rows."""
+MIN_ROWS = 50
+PROBES = 300
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """`target >= first, second`: not below any of them."""
+
+    form: ClassVar[str] = "order"
+    target: Name
+    lowers: tuple[Name, ...]
+    distances: tuple[float, ...] = ()
+    """Quantiles of the distance to the greatest of the others, in the rows that keep the law."""
+    end: float | None = None
+    """Where the column that is moved ends, as far as enough rows say."""
+    grid: tuple[float, float] | None = None
+    """Step of the column that is moved, and its first value; None where it has no step."""
+    strict: bool = False
+    """Never equal either: `end > start`."""
+    downward: bool = False
+    """Whether the lesser column is moved, of which there is then one: where a law computes the greater."""
+    support: int = 0
+    exceptions: int = 0
+    near: bool = False
+    """Whether rows of the table break it."""
+
+    @property
+    def text(self) -> str:
+        return said(f"{quoted(self.target)} {'>' if self.strict else '>='} {listed(self.lowers)}", near=self.near)
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return (self.target,) if self.downward else self.lowers
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self._moves,)
+
+    @property
+    def _moves(self) -> Name:
+        return self.lowers[0] if self.downward else self.target
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """It applies where the target and one of the others have a value."""
+        distance = frame.floats(self.target) - self._greatest(frame)
+        applies = ~np.isnan(distance)
+        with np.errstate(invalid="ignore"):
+            return applies, applies & ~(distance <= 0 if self.strict else distance < 0)
+
+    def _greatest(self, frame: Frame) -> NDArray[np.float64]:
+        """The greatest of the others, NaN where all are missing."""
+        numbers = [np.where(frame.gaps(name), -np.inf, frame.values(name).astype(np.float64)) for name in self.lowers]
+        greatest = np.maximum.reduce(numbers)
+        return np.where(np.isneginf(greatest), np.nan, greatest)
+
+    def learn(self, frame: Frame, floor: int) -> AtLeast:
+        """Take down how far apart they are, where the column that is moved ends, and its grid."""
+        applies, keeps = self.holds(frame)
+        distances = (frame.floats(self.target) - self._greatest(frame))[keeps]
+        numbers = frame.floats(self._moves)
+        there = numbers[~np.isnan(numbers)]
+        end = None
+        if len(there):
+            end = supported_range(*np.unique(there, return_counts=True), max(floor, 1))[0 if self.downward else 1]
+        return replace(
+            self,
+            distances=tuple(slice_means(distances, max(floor, 1), POINTS).tolist()) if len(distances) else (0.0,),
+            end=end,
+            grid=_grid(there, whole=frame.values(self._moves).dtype.kind in "iu"),
+            support=int(keeps.sum()),
+            exceptions=int((applies & ~keeps).sum()),
+            near=self.near or bool((applies & ~keeps).any()),
+        )
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The same columns."""
+        return schema
+
+    def express(self, frame: Frame) -> Frame:
+        """Nothing is taken away."""
+        return frame
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Move the target where it is below the others, but for as many rows as the table has exceptions."""
+        applies, keeps = self.holds(frame)
+        broken = np.flatnonzero(applies & ~keeps)
+        if len(broken) and self.exceptions:
+            share = self.exceptions / (self.support + self.exceptions)
+            spared = min(int(rng.binomial(int(applies.sum()), share)), len(broken))
+            broken = np.sort(rng.permutation(broken)[spared:])
+        if not len(broken):
+            return frame.changed(schema, {})
+        cells = frame.cells(self._moves)
+        values = cells.values.copy()
+        values[broken] = self._moved(frame, broken, rng).astype(values.dtype)
+        return frame.changed(schema, {self._moves: Cells(values, cells.gaps)})
+
+    def _moved(self, frame: Frame, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """New values at a distance that rows have had, on the grid of the column, never beyond the others."""
+        sign = -1.0 if self.downward else 1.0
+        anchor = sign * (frame.floats(self.target) if self.downward else self._greatest(frame))[rows]
+        points = self.distances or (0.0,)
+        distance = np.interp(rng.random(len(rows)), np.linspace(0, 1, len(points)), points)
+        goal = anchor + np.maximum(distance, 0.0)
+        if self.end is not None:
+            goal = np.minimum(goal, np.maximum(sign * self.end, anchor))
+        if self.grid is not None:
+            step, first = self.grid[0], sign * self.grid[1]
+            places = np.round((goal - first) / step)
+            least = np.ceil(np.round((anchor - first) / step, 6))
+            least = np.where(self.strict & (least * step + first <= anchor), least + 1, least)
+            places = np.maximum(places, least)
+            if step >= 1:  # whole numbers, which floats may be too coarse for
+                return int(sign) * (places.astype(np.int64) * int(step) + int(first))
+            goal = np.round(places * step + first, 9)
+        return sign * np.maximum(goal, anchor)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = {"target": self.target, "lowers": list(self.lowers), "distances": list(self.distances)}
+        rest = ("end", "strict", "downward", "support", "exceptions", "near")
+        grid = None if self.grid is None else list(self.grid)
+        return plain | {name: getattr(self, name) for name in rest} | {"grid": grid}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AtLeast:
+        """Inverse of `to_json`."""
+        grid = None if data["grid"] is None else (float(data["grid"][0]), float(data["grid"][1]))
+        return cls(**{**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid})
+
+
+def _grid(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:
+    """Step and first value of a column."""
+    if not len(values):
+        return None
+    if whole:
+        steps = (values - values.min()).astype(np.int64)
+        step = float(max(int(np.gcd.reduce(steps)), 1))
+        return step, float(values.min() % step)
+    decimals = count_decimals(values, spare=len(values) // 100)
+    return None if decimals is None else (10.0**-decimals, 0.0)
+
+
+_TEXT = re.compile(r"((?:[^`<>]|`[^`]*`)+?) (>=|<=|>|<) ((?:[^`<>]|`[^`]*`)+)")
+
+
+def parse(text: str, schema: Schema) -> AtLeast | None:
+    """Read `end >= start` or `start <= end`, `end > start` or `start < end`."""
+    words, near = unsaid(text)
+    found = _TEXT.fullmatch(words)
+    if found is None:
+        return None
+    left, right = (found[1], found[3]) if found[2][0] == ">" else (found[3], found[1])
+    targets, lowers = names_in(left, text, schema), names_in(right, text, schema)
+    if len(targets) > 1 and len(lowers) > 1:
+        raise SchemaError(f"constraint {text!r} has several columns on both sides; write a sentence for each")
+    if len(targets) > 1:
+        raise SchemaError(f"constraint {text!r}: write one column on the greater side, or a sentence for each")
+    kinds = {_sort(schema, name) for name in (*targets, *lowers)}
+    if len(kinds) > 1 or None in kinds or targets[0] in lowers:
+        raise SchemaError(f"constraint {text!r} compares columns that have no common order; name numbers or times")
+    return AtLeast(targets[0], tuple(lowers), strict=len(found[2]) == 1, near=near)
+
+
+def _sort(schema: Schema, name: Name) -> tuple[str, str] | None:
+    """Columns of the same sort can be compared: numbers, times of a unit, durations of a unit."""
+    column = schema.column(name)
+    if column.kind not in MEASURED:
+        return None
+    return (column.kind, column.unit if column.kind in (DATETIME, TIMEDELTA) else "")
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Columns that are not below others, beyond what shuffled columns would show, and not by way of a third."""
+    frame = search.frame
+    groups: dict[Any, list[Name]] = {}
+    for column in frame.schema.columns:
+        if column.kind in MEASURED and (column.kind != NUMERIC or len(np.unique(frame.floats(column.name))) > 2):
+            groups.setdefault(_sort(frame.schema, column.name), []).append(column.name)
+    found: list[Candidate] = []
+    for names in groups.values():
+        exact, near = _pairs(frame, names)
+        exact = _reduced(exact)
+        near &= ~_closure(exact)
+        for place, name in enumerate(names):
+            for pairs in (exact, near):
+                lowers = tuple(names[j] for j in np.flatnonzero(pairs[place]))
+                if lowers:
+                    law = AtLeast(name, lowers).learn(frame, search.floor)
+                    kept = law.support / max(law.support + law.exceptions, 1)
+                    found.append(Candidate(law, _bits(frame, law), exact=False, share=kept))
+                    if pairs is exact:
+                        break
+    return found
+
+
+def _pairs(frame: Frame, names: list[Name]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which column is never below which, and which hardly ever."""
+    matrix = np.array([frame.floats(name) for name in names]).reshape(len(names), frame.n_rows)
+    probes = np.unique(np.linspace(0, frame.n_rows - 1, min(frame.n_rows, PROBES)).astype(np.int64))
+    exact = np.zeros((len(names), len(names)), dtype=bool)
+    near = exact.copy()
+    ordered = [np.sort(row[~np.isnan(row)]) for row in matrix]
+    some = np.ascontiguousarray(matrix[:, probes])
+    for i in range(len(names)):
+        with np.errstate(invalid="ignore"):
+            share = (some[i] < some).sum(1) / np.maximum((~np.isnan(some[i] + some)).sum(1), 1)
+        for j in np.flatnonzero(share <= 3 * MAX_EXCEPTIONS):
+            if i != j:
+                verdict = _compare(matrix[i], matrix[j], ordered[j])
+                exact[i, j], near[i, j] = verdict == 2, verdict == 1
+    return exact, near
+
+
+def _compare(greater: NDArray[np.float64], lesser: NDArray[np.float64], ordered: NDArray[np.float64]) -> int:
+    """2 where the one is never below the other, 1 where hardly ever, 0 otherwise or where that says nothing."""
+    there = ~(np.isnan(greater) | np.isnan(lesser))
+    n_rows = int(there.sum())
+    greater, lesser = greater[there], lesser[there]
+    if n_rows < MIN_ROWS or (greater == lesser).all():
+        return 0
+    seen = int((greater < lesser).sum())
+    shuffled = float(np.mean(1 - np.searchsorted(ordered, greater, side="right") / len(ordered))) * n_rows
+    share = MIN_NEAR_SHARE if seen else MIN_SHARE
+    if shuffled < max(MIN_SHUFFLED, share * n_rows) or seen > min(MAX_SEEN * shuffled, MAX_EXCEPTIONS * n_rows):
+        return 0
+    return 1 if seen else 2
+
+
+def _closure(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """What follows from the pairs."""
+    reach = pairs.copy()
+    for _ in range(max(1, int(np.ceil(np.log2(max(len(pairs), 2)))))):
+        reach |= (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
+    return reach
+
+
+def _reduced(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Without what follows from two others."""
+    pairs = pairs & ~(pairs & pairs.T & np.tri(len(pairs), dtype=bool))
+    follows = (pairs.astype(np.float32) @ _closure(pairs).astype(np.float32)) > 0
+    return pairs & ~follows
+
+
+def _bits(frame: Frame, law: AtLeast) -> float:
+    """What it rules out: the share of shuffled rows that would keep it."""
+    greatest = law._greatest(frame)
+    numbers = frame.floats(law.target)
+    ordered = np.sort(greatest[~np.isnan(greatest)])
+    own = numbers[~np.isnan(numbers)]
+    kept = float(np.mean(np.searchsorted(ordered, own, side="right") / max(len(ordered), 1)))
+    return float(-np.log2(max(kept, 1e-3))) - 10 * (1 + len(law.lowers)) / frame.n_rows

@@ -1,0 +1,247 @@
+"""Parts of times: `month = month of date`, `hour = hour of stamp in Europe/Berlin`, `day = weekday (Monday is 0) of t`.
+
+A time may be written in UTC while its parts are local, so that zones and offsets are tried. The parts are computed from
+the time, never the time from its parts, which could make a 30th of February.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from ..data.schema import DATETIME, LABELLED, NUMERIC, Schema
+from ..errors import SchemaError
+from .base import Cells, Frame, Mask, Name, replaced
+from .clock import to_minutes
+from .computed import Computed, Values
+from .linear import PER_SECOND
+from .words import column_name, different, number, quoted
+
+Stamps: TypeAlias = Any
+"""A `DatetimeIndex`."""
+
+
+def _whole(values: Any) -> Values:
+    return np.asarray(values, dtype=np.int64)
+
+
+PARTS: Mapping[str, Callable[[Stamps], Values]] = {
+    "year": lambda t: _whole(t.year),
+    "month": lambda t: _whole(t.month),
+    "day": lambda t: _whole(t.day),
+    "hour": lambda t: _whole(t.hour),
+    "minute": lambda t: _whole(t.minute),
+    "second": lambda t: _whole(t.second),
+    "quarter": lambda t: _whole(t.quarter),
+    "week": lambda t: _whole(t.isocalendar().week),
+    "day of the year": lambda t: _whole(t.day_of_year),
+    "weekday (Monday is 0)": lambda t: _whole(t.day_of_week),
+    "weekday (Monday is 1)": lambda t: _whole(t.day_of_week) + 1,
+    "weekday (Sunday is 0)": lambda t: (_whole(t.day_of_week) + 1) % 7,
+    "weekday (Sunday is 1)": lambda t: (_whole(t.day_of_week) + 1) % 7 + 1,
+    "weekend": lambda t: _whole(t.day_of_week >= 5),
+    "minute of the day": lambda t: _whole(t.hour) * 60 + _whole(t.minute),
+    "clock number": lambda t: _whole(t.hour) * 100 + _whole(t.minute),
+    "month number": lambda t: _whole(t.year) * 100 + _whole(t.month),
+    "day number": lambda t: _whole(t.year) * 10_000 + _whole(t.month) * 100 + _whole(t.day),
+    "days since 1970": lambda t: _whole(t.as_unit("s").asi8) // 86_400,
+    "hours since 1970": lambda t: _whole(t.as_unit("s").asi8) // 3_600,
+    "seconds since 1970": lambda t: _whole(t.as_unit("s").asi8),
+    "milliseconds since 1970": lambda t: _whole(t.as_unit("ms").asi8),
+}
+CLOCK_PARTS = ("hour", "minute")
+"""Parts that a clock time written as a number has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A time that parts are taken of."""
+
+    name: Name
+    zone: str | None = None
+    """The time is in UTC, the parts are on the clock of this zone."""
+    hours: float = 0
+    """… or this many hours later."""
+
+    @property
+    def text(self) -> str:
+        """As it stands in sentences."""
+        shift = f" {'+' if self.hours > 0 else '-'} {number(abs(self.hours))} hours" if self.hours else ""
+        return f"{quoted(self.name)}{f' in {self.zone}' if self.zone else shift}"
+
+    def stamps(self, frame: Frame) -> Stamps:
+        """The time of each row; 1970 where it is missing."""
+        column = frame.schema.column(self.name)
+        counts = np.where(frame.gaps(self.name), 0, frame.values(self.name)).astype(np.int64)
+        if column.kind == NUMERIC:  # a clock time written as a number
+            return pd.DatetimeIndex((to_minutes(counts) * 60).astype("datetime64[s]"))
+        shifted = counts + round(self.hours * 3600 * PER_SECOND[column.unit])
+        stamps = pd.DatetimeIndex(shifted.view(f"datetime64[{column.unit}]"))
+        return stamps if self.zone is None else stamps.tz_localize("UTC").tz_convert(self.zone).tz_localize(None)
+
+    def part(self, frame: Frame, part: str) -> Values:
+        """A part of the time of each row."""
+        return PARTS[part](self.stamps(frame))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Computed):
+    """A number that is part of a time."""
+
+    form: ClassVar[str] = "part"
+    part: str = "year"
+    source: Name = ""
+    zone: str | None = None
+    hours: float = 0
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return (self.source,)
+
+    @property
+    def _source(self) -> Source:
+        return Source(name=self.source, zone=self.zone, hours=self.hours)
+
+    @property
+    def formula(self) -> str:
+        return f"{self.part} of {self._source.text}"
+
+    def expected(self, frame: Frame) -> Values:
+        """The part; of another time, the day in its own unit."""
+        target_unit = _unit(self, frame)
+        if self.part == "date":
+            return _whole(self._source.stamps(frame).normalize().as_unit(target_unit).asi8)
+        return self._source.part(frame, self.part)
+
+    unit: str = "us"
+    """In which a target that is a time counts."""
+
+    def learn(self, frame: Frame, floor: int) -> Part:
+        """Take the unit of the target, then as every computed column."""
+        column = frame.schema.column(self.target)
+        law = replace(self, unit=column.unit if column.kind == DATETIME else "us")
+        return super(Part, law).learn(frame, floor)
+
+
+def _unit(law: Part, frame: Frame) -> str:
+    if law.target in frame.schema.names and frame.schema.column(law.target).kind == DATETIME:
+        return frame.schema.column(law.target).unit
+    return law.unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedPart:
+    """A label that is a name for a part of a time: Monday, March, Q2, weekend."""
+
+    form: ClassVar[str] = "named part"
+    target: Name
+    part: str
+    source: Name
+    zone: str | None = None
+    hours: float = 0
+    names: tuple[tuple[int, Any], ...] = ()
+    """Part and label, each pair of at least `floor` rows."""
+    support: int = 0
+    exceptions: int = 0
+
+    @property
+    def text(self) -> str:
+        source = Source(name=self.source, zone=self.zone, hours=self.hours)
+        return f"{quoted(self.target)} = name of {self.part} of {source.text}"
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self.target,)
+
+    def _parts(self, frame: Frame) -> Values:
+        return Source(name=self.source, zone=self.zone, hours=self.hours).part(frame, self.part)
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """Where both are there and the part has a name, and where the label is that name."""
+        labels, parts, known = frame.labels(self.target), self._parts(frame), dict(self.names)
+        applies = frame.present(self.target, self.source) & np.isin(parts, list(known))
+        same = [known.get(part) == label for part, label in zip(parts.tolist(), labels.tolist(), strict=True)]
+        return applies, applies & np.array(same, dtype=bool)
+
+    def learn(self, frame: Frame, floor: int) -> NamedPart:
+        """Take down the names that enough rows have."""
+        there = frame.present(self.target, self.source)
+        pairs = pd.DataFrame({"part": self._parts(frame)[there], "label": frame.labels(self.target)[there]})
+        counts = pairs.value_counts(sort=False)
+        names: dict[int, tuple[int, Any]] = {}
+        for (part, label), count in counts.items():
+            if count >= max(floor, 1) and count > names.get(int(part), (0, None))[0]:
+                names[int(part)] = int(count), label
+        law = replace(self, names=tuple((part, label) for part, (_, label) in sorted(names.items())))
+        applies, kept = law.holds(frame)
+        return replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The target dropped."""
+        return replaced(schema, self.target, [])
+
+    def express(self, frame: Frame) -> Frame:
+        """Drop the target."""
+        return frame.changed(self.reshape(frame.schema), {})
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Look the name up; a part that had none takes that of the nearest."""
+        known = np.array([part for part, _ in self.names])
+        labels = np.empty(len(known), dtype=object)
+        labels[:] = [label for _, label in self.names]
+        nearest = np.abs(self._parts(frame)[:, None] - known).argmin(1)
+        return frame.changed(schema, {self.target: Cells(labels[nearest], frame.gaps(self.source))})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "form"}
+        return {**own, "names": [list(pair) for pair in self.names]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> NamedPart:
+        """Inverse of `to_json`."""
+        if data["part"] not in PARTS:
+            raise ValueError(f"a time has no part {data['part']!r}")
+        return cls(**{**data, "names": tuple((part, label) for part, label in data["names"])})
+
+
+_WORDS = "|".join(re.escape(part) for part in (*PARTS, "date"))
+_SHIFT = r"(?: in ([A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)*)| ([+-]) (\S+) hours)?"
+_TEXT = re.compile(rf"(.+?) ([=~]) (name of )?({_WORDS}) of (.+?){_SHIFT}")
+
+
+def parse(text: str, schema: Schema) -> Part | NamedPart | None:
+    """Read `hour = hour of stamp in Europe/Berlin`."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    target, source = column_name(found[1], text, schema), column_name(found[5], text, schema)
+    different((target, source), text)
+    if schema.column(source).kind not in (DATETIME, NUMERIC):
+        raise SchemaError(f"constraint {text!r}: column {source!r} is {schema.column(source).kind}, not a time")
+    hours = 0.0 if found[8] is None else float(found[8]) * (1 if found[7] == "+" else -1)
+    shift: dict[str, Any] = {"source": source, "zone": found[6], "hours": hours}
+    if found[3] or schema.column(target).kind in LABELLED:
+        return NamedPart(target=target, part=found[4], **shift)
+    return Part(target=target, exact=found[2] == "=", part=found[4], **shift)
+
+
+def parse_number(text: str, schema: Schema) -> Part | None:
+    """A number that is part of a time."""
+    law = parse(text, schema)
+    return law if isinstance(law, Part) else None
+
+
+def parse_named(text: str, schema: Schema) -> NamedPart | None:
+    """A label that names a part of a time."""
+    law = parse(text, schema)
+    return law if isinstance(law, NamedPart) else None

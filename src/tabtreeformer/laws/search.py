@@ -1,0 +1,111 @@
+"""What all searches share: the rows to search, the rows to judge on, and what a law saves in bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import NUMERIC
+from ..data.schema.numbers import count_decimals
+from .base import Frame, Law, Name
+from .bits import code_length
+
+LARGEST = 2.0**62
+"""Columns with larger numbers are left alone: sums and differences could leave their type."""
+MAX_ROWS = 10_000
+"""Rows that are searched and judged on."""
+SEEN = 0.7
+"""Share of them that laws are found in; the others judge."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A law that a search proposes."""
+
+    law: Law
+    bits: float
+    """Held-out bits per row that it saves, of the columns that it writes, its own description paid."""
+    exact: bool
+    """No exception in any row that was looked at; exact laws are chosen before near ones."""
+    share: float = 0.0
+    """Rows that obey, of those in which it applies: near laws that nearly always hold come before mere savings."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numeric columns side by side."""
+
+    names: tuple[Name, ...]
+    matrix: NDArray[np.float64]
+    """(N, M), NaN where missing."""
+    decimals: tuple[int | None, ...]
+    distinct: NDArray[np.int64]
+
+    def step(self, i: int) -> float:
+        """The grid of a column."""
+        decimals = self.decimals[i]
+        return 10.0 ** -(6 if decimals is None else decimals)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A table to search for laws."""
+
+    frame: Frame
+    """At most `MAX_ROWS` rows of the table."""
+    floor: int
+    """Values, cases and keys that fewer rows have must not be stored."""
+    rng: np.random.Generator
+
+    @classmethod
+    def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
+        """Draw the rows to look at."""
+        if frame.n_rows > MAX_ROWS:
+            frame = frame.take(np.sort(rng.choice(frame.n_rows, MAX_ROWS, replace=False)))
+        return cls(frame, floor, rng)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numeric columns of the rows that are looked at."""
+        numeric = [(c.name, self.frame.floats(c.name)) for c in self.frame.schema.columns if c.kind == NUMERIC]
+        pairs = [(name, own) for name, own in numeric if np.nanmax(np.abs(own), initial=0.0) < LARGEST]
+        names, columns = [name for name, _ in pairs], [own for _, own in pairs]
+        matrix = np.stack(columns, axis=1) if names else np.empty((self.frame.n_rows, 0))
+        decimals = tuple(_decimals(column) for column in columns)
+        distinct = np.array([len(np.unique(column[~np.isnan(column)])) for column in columns], dtype=np.int64)
+        return Numbers(tuple(names), matrix, decimals, distinct)
+
+    @cached_property
+    def bits(self) -> dict[Name, float]:
+        """Held-out bits per row of each numeric column."""
+        own = self.numbers
+        return {name: self.length(own.matrix[:, i], own.step(i)) for i, name in enumerate(own.names)}
+
+    def length(self, values: NDArray[np.float64], step: float) -> float:
+        """Held-out bits per row of numbers, one per row that is looked at."""
+        seen, held = self.rows
+        return code_length(values[seen], values[held], step)
+
+    @cached_property
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = self.rng.permutation(self.frame.n_rows)
+        cut = round(SEEN * len(order))
+        return np.sort(order[:cut]), np.sort(order[cut:])
+
+    @cached_property
+    def seen(self) -> Frame:
+        """Rows that laws are found in."""
+        return self.frame.take(self.rows[0])
+
+    @cached_property
+    def held(self) -> Frame:
+        """Rows that judge what was found."""
+        return self.frame.take(self.rows[1])
+
+
+def _decimals(values: NDArray[np.float64]) -> int | None:
+    decimals = count_decimals(values[~np.isnan(values)])
+    return decimals if decimals is None or decimals <= 9 else None

@@ -1,0 +1,76 @@
+"""Laws about what other laws leave: a tip as a share of the total without the tip.
+
+They are looked for in the expressed table, and expressed last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..data.schema import NUMERIC
+from ..errors import SchemaError
+from .base import Frame
+from .laws import Laws
+from .linear import Linear
+from .search import Search
+from .share import Share, judged, often_round
+
+
+def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator) -> Laws:
+    """The laws with those that they make visible; `frame` is the table that they leave."""
+    wanted = list(_possible(laws))
+    if not wanted:
+        return laws
+    search = Search.begin(frame, floor, rng)
+    best: dict[object, tuple[float, Share]] = {}
+    for law in wanted:
+        part, whole = search.frame.floats(law.target), law.whole(search.frame)
+        decimals = search.numbers.decimals[search.numbers.names.index(law.target)]
+        if decimals is None or not often_round(part, whole, decimals):
+            continue
+        candidate = judged(law, part, whole, search)
+        if candidate is not None and candidate.bits > best.get(law.target, (0.0, law))[0]:
+            best[law.target] = candidate.bits, law
+    return _with(laws, frame, [law for _, law in best.values()], floor)
+
+
+def given_second(laws: Laws, frame: Frame, shares: Iterable[Share], floor: int) -> Laws:
+    """The laws with shares that a user asks for; one that has no sum to belong to is an error."""
+    known = {(law.target, law.base): law for law in _possible(laws)}
+    for share in shares:
+        if (share.target, share.base) not in known:
+            raise SchemaError(
+                f"constraint {share.text!r} needs a sum for {share.base!r} of which {share.target!r} is a part, and no "
+                f"other law for its parts"
+            )
+    return _with(laws, frame, [known[share.target, share.base] for share in shares], floor)
+
+
+def _possible(laws: Laws) -> Iterator[Share]:
+    """Parts of sums whose other parts, and whose rest, are learned as they are."""
+    left = laws.expressed_schema
+    for law in laws.laws:
+        if not isinstance(law, Linear) or law.units or any(factor != 1 for factor, _ in law.terms) or law.constant:
+            continue
+        if not all(name in left.names and left.column(name).kind == NUMERIC for name in law.reads):
+            continue
+        if law.rest is not None and (law.rest not in left.names or law.exact):
+            continue
+        for part in law.reads:
+            others = tuple(name for name in law.reads if name != part)
+            rest = None if law.rest is None else (law.rest, law.step / (law.scale or 1))
+            yield Share(target=part, base=law.target, without=True, parts=others, rest=rest)
+
+
+def _with(laws: Laws, frame: Frame, shares: list[Share], floor: int) -> Laws:
+    """Laws and shares; of two that read each other only the first is taken."""
+    taken: list[Share] = []
+    for share in shares:
+        if not any({*share.writes} & {*own.reads} or {*own.writes} & {*share.reads} for own in taken):
+            learned = share.learn(frame, floor)
+            frame = learned.express(frame)
+            taken.append(learned)
+    return replace(laws, laws=(*laws.laws, *taken))

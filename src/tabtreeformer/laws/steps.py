@@ -1,0 +1,217 @@
+"""Numbers that are rounded in another way where a label has some value: yen are whole, euros have cents.
+
+How a number is rounded by itself is learned with the number. Here a category decides: its numbers are multiples of a
+step that others are not. The column stays as it is; in rows of the category it is rounded to the step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import LABELLED, NUMERIC, Schema
+from ..errors import SchemaError
+from .base import Cells, Frame, Mask, Name
+from .codes import Coded
+from .implication import MARK
+from .search import Candidate, Search
+from .sentences import named, quoted
+from .states import State, read_state
+from .words import number
+
+MIN_ROWS = 100
+"""Rows that a category needs, or the floor where that is more."""
+MAX_P = 1e-6
+"""Chance that any law of a table is one, all that were tried counted."""
+MAX_SHARE = 0.9
+"""Share of the other rows that may be multiples too: more than that is the grain of the whole column."""
+MAX_LABELS = 60
+MANTISSAS = (1, 2, 5, 10, 25, 50)
+MAX_STEPS = 24
+MIN_VALUES = 10
+"""Different numbers that a category needs: fewer are labels, or nothing at all."""
+MIN_SHARE = 0.02
+"""Share of all rows that are multiples of a step."""
+LARGEST = 2.0**53
+_CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+]?[0-9]+)?)\s*")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`amount in steps of 1 where currency = 'JPY' or currency = 'KRW'`."""
+
+    form: ClassVar[str] = "steps"
+    target: Name
+    clauses: tuple[tuple[float, State], ...]
+    """A step, and what it follows from."""
+    support: int = 0
+    exceptions: int = 0
+
+    @property
+    def text(self) -> str:
+        words: dict[float, list[str]] = {}
+        for step, cause in self.clauses:
+            words.setdefault(step, []).append(cause.text)
+        name = quoted(self.target)
+        return "; ".join(f"{name} in steps of {number(s)}{MARK}{' or '.join(c)}" for s, c in words.items())
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self.target,)
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """It applies to numbers of the categories."""
+        numbers, there = frame.floats(self.target), ~frame.gaps(self.target)
+        applies, broken = np.zeros(frame.n_rows, dtype=bool), np.zeros(frame.n_rows, dtype=bool)
+        for step, cause in self.clauses:
+            rows = cause.mask(frame) & there
+            applies |= rows
+            broken[rows] |= ~_multiples(numbers[rows], step)
+        return applies, applies & ~broken
+
+    def learn(self, frame: Frame, floor: int) -> Steps:
+        """Count the rows that keep it."""
+        applies, keeps = self.holds(frame)
+        return replace(self, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The same columns."""
+        return schema
+
+    def express(self, frame: Frame) -> Frame:
+        """Nothing is taken away."""
+        return frame
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Round the numbers of the categories."""
+        cells = frame.cells(self.target)
+        values = cells.values.copy()
+        for step, cause in self.clauses:
+            rows = cause.mask(frame) & ~cells.gaps
+            rows[rows] = ~_multiples(values[rows].astype(np.float64), step)
+            values[rows] = _rounded(values[rows], step).astype(values.dtype)
+        return frame.changed(schema, {self.target: Cells(values, cells.gaps)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        clauses = [[step, cause.to_json()] for step, cause in self.clauses]
+        return {"target": self.target, "clauses": clauses, "support": self.support, "exceptions": self.exceptions}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Steps:
+        """Inverse of `to_json`."""
+        clauses = tuple((float(step), State(*cause)) for step, cause in data["clauses"])
+        if not all(0 < step < np.inf for step, _ in clauses):
+            raise ValueError(f"{data['target']!r} has steps that are none")
+        return cls(data["target"], clauses, data["support"], data["exceptions"])
+
+
+def parse(text: str, schema: Schema) -> Steps | None:
+    """Read `amount in steps of 1 where currency = 'JPY'`; clauses are separated by semicolons."""
+    if " in steps of " not in text or MARK not in text:
+        return None
+    clauses: list[tuple[float, State]] = []
+    names: set[Name] = set()
+    for part in text.split(";"):
+        left, _, right = part.partition(MARK)
+        found = _CLAUSE.fullmatch(left)
+        causes = [read_state(cause, text, schema) for cause in right.split(" or ")]
+        if found is None or None in causes or not float(found[3]) > 0:
+            raise SchemaError(f"constraint {text!r} cannot be read; write it as `price in steps of 5 where kind = 'a'`")
+        names.add(named(found[1] if found[1] is not None else found[2], text, schema))
+        clauses += [(float(found[3]), cause) for cause in causes if cause is not None]
+    target = names.pop()
+    if names or schema.column(target).kind != NUMERIC or target in {cause.name for _, cause in clauses}:
+        raise SchemaError(f"constraint {text!r} must be about one column of numbers, and depend on others")
+    return Steps(target, tuple(clauses))
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Numbers that are coarser in some categories than elsewhere, by the label that explains most rows."""
+    frame, numbers = search.frame, search.numbers
+    labels = _labels(frame, search.floor)
+    if not labels:
+        return []
+    tests = max(1, len(labels) * len(numbers.names))
+    found: list[Candidate] = []
+    for place, name in enumerate(numbers.names):
+        decimals, own = numbers.decimals[place], numbers.matrix[:, place]
+        if decimals is None or numbers.distinct[place] < 20 or np.nanmax(np.abs(own)) * 10.0**decimals > LARGEST:
+            continue
+        best: tuple[float, Steps] | None = None
+        counts, steps = _frequent(own, decimals)
+        for label, coded in labels if steps else ():
+            whole = _clauses(steps, counts != 0, label, coded, search.floor, tests) if label != name else []
+            whole = [(step, cause) for step, cause in whole if len(np.unique(counts[cause.mask(frame)])) >= MIN_VALUES]
+            clauses = [(float(np.round(step / 10.0**decimals, decimals)), cause) for step, cause in whole]
+            if clauses:
+                law = Steps(name, tuple(clauses)).learn(frame, search.floor)
+                if best is None or law.support > best[1].support:
+                    best = law.support / frame.n_rows, law
+        if best is not None:
+            found.append(Candidate(best[1], best[0], exact=False, share=1.0))
+    return found
+
+
+def _labels(frame: Frame, floor: int) -> list[tuple[Name, Coded]]:
+    """Labels of a few values, some of which enough rows have."""
+    found = []
+    for column in frame.schema.columns:
+        if column.kind in LABELLED:
+            coded = Coded.read(frame, column.name)
+            counts = np.bincount(coded.codes, minlength=1)
+            if 2 <= coded.size <= MAX_LABELS and counts.max() >= max(MIN_ROWS, floor):
+                found.append((column.name, coded))
+    return found
+
+
+def _frequent(own: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64], list[tuple[int, Mask]]]:
+    """Counts of the last decimal, and the steps of which more of them are multiples than chance would have.
+
+    0 is a multiple of everything, and says nothing.
+    """
+    counts = np.rint(np.nan_to_num(own) * 10.0**decimals).astype(np.int64)
+    there = counts != 0
+    found = []
+    for step in [m * 10**k for k in range(0, 8, 2) for m in MANTISSAS if m * 10**k > 1][:MAX_STEPS]:
+        broken = there & (counts % step != 0)
+        share = 1 - broken.sum() / max(there.sum(), 1)
+        if max(1.5 / step, MIN_SHARE) <= share < 1:
+            found.append((step, broken))
+    return counts, found
+
+
+def _clauses(
+    steps: Sequence[tuple[int, Mask]], there: Mask, label: Name, coded: Coded, floor: int, tests: int
+) -> list[tuple[int, State]]:
+    """For each value of the label the widest step of which all its numbers are multiples, and others are not."""
+    rows = np.bincount(coded.codes[there], minlength=coded.size)
+    total, found = int(rows.sum()), dict[int, int]()
+    enough = (rows >= max(MIN_ROWS, floor)) & (total - rows >= MIN_ROWS)
+    for step, broken in steps:
+        missed = np.bincount(coded.codes[broken], minlength=coded.size)
+        kept = rows - missed
+        for code in np.flatnonzero((missed == 0) & enough):
+            others = (kept.sum() - kept[code] + 0.5) / (total - rows[code] + 1)
+            if others < MAX_SHARE and -rows[code] * np.log(others) > np.log(tests / MAX_P):
+                found[int(code)] = step
+    return [(step, State(label, coded.values[code])) for code, step in found.items() if coded.values[code] is not None]
+
+
+def _multiples(values: NDArray[np.float64], step: float) -> Mask:
+    """Which numbers are multiples, to a millionth of the step."""
+    return np.asarray(np.abs(values / step - np.rint(values / step)) < 1e-6)
+
+
+def _rounded(values: NDArray[Any], step: float) -> NDArray[np.float64]:
+    decimals = max(0, -int(np.floor(np.log10(step))) + 2)
+    return np.asarray(np.round(np.rint(values.astype(np.float64) / step) * step, decimals))

@@ -1,0 +1,84 @@
+"""Embeddings of ids that follow from their rank: what makes neighbouring ids of a number alike from the start.
+
+Shapes: `S` ids of a slot, `r` smooth functions, `d` width.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ..config.settings import ModelConfig
+from ..tokens import SlotKind, TokenLayout
+from .decoder import INIT_STD
+from .embedding import quantile_embedding
+
+SPIKE_REACH = 3
+"""An id is compared with this many on either side to see whether it is far more common than they are."""
+
+
+class SmoothTable(nn.Module):
+    """Adds to a table of embeddings what smooth functions of an id's rank make of it, in slots of numbers.
+
+    Neighbouring ids of a number then start alike and learn together, which a few hundred rows cannot teach them.
+    """
+
+    basis: Tensor
+    rows: Tensor
+    cells: Tensor
+    own: Tensor
+
+    def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
+        """Take the slots in order; `spare` rows of the table follow each slot's ids."""
+        super().__init__()
+        slots = layout.value_slots
+        starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
+        numbers = number_slots(layout)
+        widest = max((slots[i].size for i in numbers), default=0)
+        basis = torch.zeros(len(numbers), widest, config.basis)  # (n, S, r)
+        rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
+        for place, i in enumerate(numbers):
+            functions = quantile_embedding(slots[i].size, config.basis)
+            basis[place, : slots[i].size] = (functions - functions.mean(0)) / functions.std(0).clamp_min(1e-6)
+            rows.append(starts[i] + torch.arange(slots[i].size))
+            cells.append(place * widest + torch.arange(slots[i].size))
+        self.register_buffer("basis", basis, persistent=False)
+        self.register_buffer("rows", torch.cat(rows), persistent=False)
+        self.register_buffer("cells", torch.cat(cells), persistent=False)
+        # 0 where an id is nothing but its rank: kept with the weights, since it comes from the data.
+        self.register_buffer("own", torch.ones(sum(slot.size + spare for slot in slots), 1))  # (rows, 1)
+        self.weight = nn.Parameter(torch.empty(len(numbers), config.basis, config.width))
+        nn.init.normal_(self.weight, std=INIT_STD / config.basis**0.5, generator=generator)
+
+    def keep_own(self, own: Tensor) -> None:
+        """Say which ids, of all slots of numbers in order, are more than their rank."""
+        self.own[self.rows, 0] = own.to(self.own)
+
+    def forward(self, table: Tensor) -> Tensor:
+        """(rows, d) → (rows, d)."""
+        smooth = torch.bmm(self.basis, self.weight).flatten(0, 1)  # (n * S, d)
+        return (table * self.own).index_add(0, self.rows, smooth[self.cells].to(table.dtype))
+
+    def functions(self) -> Tensor:
+        """What the smooth functions are at each row of the table, (rows, r); 0 where a row has none."""
+        flat = self.basis.flatten(0, 1)[self.cells]
+        return flat.new_zeros(len(self.own), flat.shape[1]).index_copy(0, self.rows, flat)
+
+
+def stands_out(counts: Tensor, rows: int) -> Tensor:
+    """Ids (S,) common enough to be learned one by one: in `rows` rows, or in a fifth and twice their neighbours.
+
+    The second are values such as a common rate among uncommon ones, which mean more than their rank says.
+    """
+    reach = SPIKE_REACH
+    padded = nn.functional.pad(counts.float(), (reach, reach), value=math.nan)
+    around = padded.unfold(0, 2 * reach + 1, 1)  # (S, 2 reach + 1)
+    around = torch.cat([around[:, :reach], around[:, reach + 1 :]], dim=1)
+    return (counts >= rows) | ((5 * counts >= rows) & (counts >= 2 * around.nanmedian(1).values))
+
+
+def number_slots(layout: TokenLayout) -> list[int]:
+    """Value slots whose ids are ordered, and enough to be smooth."""
+    return [i for i, slot in enumerate(layout.value_slots) if slot.kind != SlotKind.CATEGORY and slot.size > 2]

@@ -1,0 +1,171 @@
+"""Values of the training table that so few rows have that they could identify somebody, and where they would be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...data.rare import likely_range
+from ...data.schema import Column
+from ...data.schema.numbers import count_decimals
+from ...tokens.codecs.atoms import grid_decimals
+
+DISTINCTIVE = 5
+"""Numbers of fewer significant digits match by chance anywhere."""
+NEAR = 0.1
+"""Rare values within this share of a number show how dense they are there."""
+LONG_TEXT = 6
+"""A text of at least this many letters is looked for inside others too."""
+MAX_TEXTS = 5000
+"""Maximum number of texts that are looked for inside others, the longest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class RareValues:
+    """Those of one column."""
+
+    name: str | int
+    values: pd.Series
+    """Those that are there, as the column reads them: numbers, counts of a unit of time, or labels."""
+    numeric: bool
+    floor: int
+
+    @classmethod
+    def of(cls, series: pd.Series, column: Column, floor: int) -> RareValues:
+        """Read a column of the training table."""
+        values = column.read(series[series.notna()])
+        return cls(column.name, values, pd.api.types.is_numeric_dtype(values.dtype), floor)
+
+    @cached_property
+    def _numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Distinct numbers, ascending, and how many rows have each."""
+        there = self.values.to_numpy(dtype=np.float64)
+        distinct, counts = np.unique(there, return_counts=True)
+        return distinct, counts
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Rare values as text."""
+        counts = self.values.astype(object).map(str).value_counts()
+        return frozenset(counts.index[counts < self.floor].tolist())
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Rare values as numbers, in double and in single precision."""
+        if not self.numeric:
+            return frozenset()
+        rare = self._rare_numbers
+        with np.errstate(over="ignore"):
+            single = rare.astype(np.float32).astype(np.float64)
+        return frozenset(rare.tolist()) | frozenset(single[np.isfinite(single)].tolist())
+
+    @cached_property
+    def _telling(self) -> NDArray[np.bool_]:
+        """Gaps between neighbours of which one is rare, unless they are as near as values of the column get."""
+        distinct, counts = self._numbers
+        rare = counts < self.floor
+        gaps = np.diff(distinct)
+        # Between 41 and 42 there is nothing to give away: only what lies farther apart than the column's own step.
+        telling: NDArray[np.bool_] = (rare[1:] | rare[:-1]) & (gaps > 1.5 * gaps.min(initial=np.inf))
+        return telling
+
+    @cached_property
+    def _midpoints(self) -> NDArray[np.float64]:
+        """The middles of those gaps."""
+        distinct = self._numbers[0]
+        middles: NDArray[np.float64] = (distinct[1:] / 2 + distinct[:-1] / 2)[self._telling]
+        return middles
+
+    @cached_property
+    def _rare_numbers(self) -> NDArray[np.float64]:
+        """Rare values that are numbers, or are written like some, ascending."""
+        if self.numeric:
+            distinct, counts = self._numbers
+            return distinct[counts < self.floor]
+        written = pd.to_numeric(pd.Series(sorted(self.texts), dtype=object), errors="coerce").to_numpy(np.float64)
+        return np.unique(written[np.isfinite(written)])
+
+    @cached_property
+    def _step(self) -> float:
+        """The step of the grid on which a codec lays this column's intervals; 0 where there is none."""
+        decimals = grid_decimals(self.values.to_numpy(dtype=np.float64), self.floor)
+        return 0.0 if decimals is None else 10.0**-decimals
+
+    def chance(self, value: float) -> float:
+        """How often a number with as many decimals, anywhere near, is a rare value of this column."""
+        decimals = count_decimals(np.array([value], dtype=np.float64))
+        if decimals is None:  # no number of this many digits matches by chance
+            return 0.0
+        reach, step = NEAR * abs(value), 10.0**-decimals
+        ends = np.searchsorted(self._rare_numbers, [value - reach, value + reach])
+        near = self._rare_numbers[slice(*ends)] / step
+        return min(1.0, float(np.isclose(near, np.round(near), rtol=0, atol=1e-6).sum()) * step / (2 * reach))
+
+    def midpoint_chance(self, value: float) -> float:
+        """How often an end of an interval is half way, if it lies anywhere in its gap half a step beside the grid."""
+        distinct = self._numbers[0]
+        place = int(np.searchsorted(distinct, value))
+        if not self._step or not 0 < place < len(distinct) or not self._telling[place - 1]:
+            return 0.0
+        low, high = distinct[place - 1], distinct[place]
+        beside = np.array([value, low / 2 + high / 2]) / self._step % 1
+        return min(1.0, self._step / (high - low)) if np.allclose(beside, 0.5, rtol=0, atol=1e-6) else 0.0
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value of this column in the file is a rare one."""
+        if isinstance(value, bool | str):
+            return str(value) in self.texts and not (self.numeric and isinstance(value, bool))
+        if isinstance(value, int | float) and self.numeric:
+            return float(value) in self.numbers
+        return str(value) in self.texts
+
+    def is_midpoint(self, value: Any) -> bool:
+        """Whether a number lies half way between two neighbours of which one is rare."""
+        if not self.numeric or isinstance(value, bool | str) or not len(self._midpoints):
+            return False
+        place = int(np.searchsorted(self._midpoints, value))
+        near = self._midpoints[max(place - 1, 0) : place + 1]
+        return bool(np.isclose(near, float(value), rtol=1e-9, atol=0).any()) and float(value) not in self._numbers[0]
+
+    def told_by_few(self, low: float, high: float) -> bool:
+        """Whether rows lie at or beyond one end, too few to determine it, and the others do not determine it either."""
+        likely = likely_range(*np.unique(self.values.to_numpy(dtype=np.float64), return_counts=True), self.floor)
+        farther = low < likely[0], high > likely[1]
+        return any(
+            out and 0 < rows < self.floor for out, rows in zip(farther, self.rows_beyond(low, high), strict=True)
+        )
+
+    def rows_beyond(self, low: float, high: float) -> tuple[int, int]:
+        """Rows at or below the one end, and at or above the other."""
+        there = self.values.to_numpy(dtype=np.float64)
+        return int((there <= low).sum()), int((there >= high).sum())
+
+
+def is_distinctive(value: Any) -> bool:
+    """Whether a number has so many digits that meeting it twice is no chance."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value == 0:
+        return False
+    digits = f"{abs(value):.15e}".split("e")[0].replace(".", "").rstrip("0")
+    return len(digits) >= DISTINCTIVE
+
+
+def texts_inside(members: Mapping[str, bytes], columns: list[RareValues]) -> Iterator[tuple[str, RareValues, str]]:
+    """Look for long rare texts anywhere in the unpacked bytes of the members."""
+    wanted = [(text, column) for column in columns if not column.numeric for text in column.texts]
+    wanted = sorted((w for w in wanted if len(w[0]) >= LONG_TEXT), key=lambda w: -len(w[0]))[:MAX_TEXTS]
+    for member, data in members.items():
+        for text, column in wanted:
+            if text.encode() in data or json_escaped(text) in data:
+                yield member, column, text
+
+
+def json_escaped(text: str) -> bytes:
+    """The text as JSON without letters beyond ASCII writes it."""
+    return text.encode("ascii", "backslashreplace")

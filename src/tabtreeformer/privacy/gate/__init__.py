@@ -1,0 +1,19 @@
+"""The release gate: attacks on a model that has just been fitted, a verdict, and what may be done in spite of it."""
+
+from __future__ import annotations
+
+from .release import accept_risk, check_release, failed, file_leaks, warn_if_failed, warn_if_file_leaks
+from .verdict import gate_seed, judge_model
+from .verdict_text import verdict_lines
+
+__all__ = [
+    "accept_risk",
+    "check_release",
+    "failed",
+    "file_leaks",
+    "gate_seed",
+    "judge_model",
+    "verdict_lines",
+    "warn_if_failed",
+    "warn_if_file_leaks",
+]

@@ -1,0 +1,92 @@
+"""What a model that failed may be used for: nothing on the command line, unless a reason is given and recorded.
+
+In Python a failed model only warns: its rows are needed to find out what is wrong with them, and a program that calls
+`sample` can read the verdict. The command writes files, which are passed on without the verdict.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from ...artifact.archive import dump_json, load_json, read_archive, write_archive
+from ...artifact.limits import MEMBERS
+from ...errors import ConfigError, PrivacyError, PrivacyWarning
+
+MAX_LETTERS = 1_000
+SHOWN = 3
+"""Reasons that a message names."""
+
+
+def failed(record: Mapping[str, Any]) -> bool:
+    """Whether the record of a model says that it failed."""
+    privacy = record.get("privacy")
+    return isinstance(privacy, Mapping) and privacy.get("verdict") == "fail"
+
+
+def warn_if_failed(record: Mapping[str, Any]) -> None:
+    """Warn whoever takes rows from a model that failed."""
+    if failed(record):
+        warnings.warn(
+            f"this model failed its privacy verdict ({_reasons(record)}); do not pass its rows on", PrivacyWarning, 4
+        )
+
+
+def file_leaks(record: Mapping[str, Any]) -> bool:
+    """Whether the record of a model says that its file reveals which rows it learned from."""
+    file = (record.get("privacy") or {}).get("file")
+    return isinstance(file, Mapping) and bool(file.get("leaks"))
+
+
+def warn_if_file_leaks(record: Mapping[str, Any]) -> None:
+    """Warn whoever writes the file of a model that reveals more than its rows do."""
+    if file_leaks(record):
+        reason = (record["privacy"]["file"].get("reasons") or ["no reason is given"])[0]
+        warnings.warn(
+            f"whoever has this model file can tell which rows it learned from ({reason}); pass rows on, keep the file, "
+            "or fit with privacy='strict' or dp=DP(epsilon=…)",
+            PrivacyWarning,
+            3,
+        )
+
+
+def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accepted: str | None, rows: int) -> bool:
+    """Refuse to write rows of a model that failed, unless a reason is given, which is recorded in the file first.
+
+    Returns whether a reason was recorded.
+    """
+    if accepted is not None and not accepted.strip():
+        raise ConfigError("--accept-risk needs a reason in words; it is written into the model file")
+    if not failed(record):
+        return False
+    if accepted is None:
+        raise PrivacyError(
+            f"{os.fspath(path)} failed its privacy verdict: {_reasons(record)}. Fit again (privacy='strict', fewer "
+            'steps, more rows), or write rows all the same with --accept-risk "the reason", which the file keeps'
+        )
+    accept_risk(path, accepted, rows)
+    return True
+
+
+def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
+    """Write into a model file why rows were taken from it in spite of its verdict; whole or not at all."""
+    members = read_archive(path, MEMBERS)
+    record = load_json(members["record.json"])
+    entry = {
+        "reason": reason.strip()[:MAX_LETTERS],
+        "rows": rows,
+        "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    }
+    privacy = record["privacy"]
+    privacy["accepted_risk"] = [*(privacy.get("accepted_risk") or ()), entry]
+    write_archive(path, {**members, "record.json": dump_json(record)})
+
+
+def _reasons(record: Mapping[str, Any]) -> str:
+    """The first few; the card has all."""
+    reasons = [str(reason) for reason in record["privacy"].get("reasons") or ["no reason is given"]]
+    more = [f"and {len(reasons) - SHOWN} more, see ttf card"] if len(reasons) > SHOWN else []
+    return "; ".join(reasons[:SHOWN] + more)

@@ -1,0 +1,297 @@
+"""The verdict at the end of a fit.
+
+No row has to be given up for it: network j was trained on its own half and has never seen the other, so that rows
+written by network j alone can be compared with both: its own half as training rows and the other half as held-out rows.
+Every attack of the evaluation is made that way on both networks. Rows that were set aside (`holdout`) are stricter:
+neither codec, trees nor networks saw them, and the attacks are then on rows as the whole model writes them.
+
+The verdict is on two things. The *rows*: distances, copies, near copies, membership by distance, singling out,
+linkability, attribute inference, and membership by a density that is refitted on the rows. And the *file*: membership
+by likelihood, which only the holder of the file can compute. A model fails by its rows, and by networks that know many
+of their rows by heart; in the mode `strict` by its file too. The file has a verdict of its own in every mode.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..._runtime.progress import Progress, Silent, stage
+from ...artifact.fitted import Fitted
+from ...config.presets import Privacy
+from ...errors import TabTreeFormerError
+from ...evaluation import (
+    Evaluation,
+    Finding,
+    evaluate,
+    findings,
+    leaves_traces,
+    membership_attack,
+    tells_members,
+    to_record,
+)
+from ...evaluation.attacks.risk import CONFIDENCE, shared_confidence
+from ...evaluation.attacks.rows import Calibration, both, outcome
+from ...evaluation.encoding import encode
+from ...evaluation.safety import TEST_METRICS
+from ...evaluation.safety import TESTS as TABLE_TESTS
+from ...fitting.evidence import Evidence
+from .memorisation import meter_facts, meter_findings
+from .subjects import subject_of
+
+MAX_ROWS = 2_000
+"""Maximum number of rows of each table that are compared."""
+MAX_ATTACKS = 300
+"""Maximum number of rows, or predicates about rows, that each attack is tried on."""
+MIN_ROWS = 50
+"""With fewer rows than this on either side there is no verdict: chance could hide nearly any leak."""
+ATTACK_ROWS, SHADOWS = 5_000, 6
+"""Rows of each table that the attack by density looks at, and shadow tables that calibrate it."""
+LIKELIHOOD, CALIBRATED, DENSITY = "membership_likelihood", "membership_calibrated", "membership_density"
+TESTS = (*TABLE_TESTS, DENSITY, LIKELIHOOD)
+"""Tests of each comparison."""
+NOT_COVERED = (
+    "The shared start, the trees and the codec saw all rows: what they reveal of a row they reveal of both halves, and "
+    "no comparison of the halves shows it.",
+    "Each network was attacked through rows of its own; a table that mixes both, as `sample` writes it, was not.",
+    "Prompts of a network may come from leaves of the half that serves as held-out rows here (train.prompts): "
+    "nearness to those rows hides nearness to the others.",
+)
+"""What the comparison of halves cannot show; rows set aside (`holdout`) can."""
+TREES_UNSEEN = (
+    "The codec saw all rows: what it reveals of a row it reveals of both halves, which no comparison of halves shows.",
+    "The attacks are on trees that learned from half of the rows; those of all rows were not attacked.",
+)
+"""The same where trees write."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One comparison: what was found of the rows and of the file, and the figures."""
+
+    name: str
+    rows: list[Finding]
+    file: list[Finding]
+    record: Mapping[str, Any]
+
+
+def judge_model(
+    fitted: Fitted,
+    evidence: Evidence,
+    mode: Privacy,
+    sensitive: Sequence[str | int] | None,
+    seed: np.random.SeedSequence,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Attack a fitted model and return the `privacy` part of its record."""
+    started = time.perf_counter()
+    memorised = {"memorisation": meter_facts(evidence.histories)}
+    if mode == "off":
+        return not_judged("privacy was off", mode) | memorised
+    fewest = min(len(rows) for part in evidence.parts for rows in part)
+    if fewest < MIN_ROWS:
+        why = f"a network had {fewest:,} rows on one side, and {MIN_ROWS} are needed to distinguish a leak from chance"
+        return not_judged(why, mode) | memorised
+    n_parts = len(evidence.parts) + (evidence.holdout is not None)
+    confidence = CONFIDENCE if mode == "strict" else family_confidence(n_parts)
+    judge = _Judge(fitted, evidence, sensitive, confidence, mode == "strict", seed)
+    try:
+        with stage(progress, "privacy verdict", n_parts) as advance:
+            parts = []
+            for j in range(len(evidence.parts)):
+                parts.append(judge.half(j))
+                advance(1)
+            if evidence.holdout is not None:
+                parts.append(judge.whole(evidence.holdout))
+                advance(1)
+    except TabTreeFormerError as error:
+        return not_judged(f"the attacks cannot be made on this table: {error}", mode) | memorised
+    return _record(parts, mode, confidence, evidence) | memorised | {"seconds": round(time.perf_counter() - started, 3)}
+
+
+def gate_seed(seed: np.random.SeedSequence) -> np.random.SeedSequence:
+    """A seed for the attacks, from that of the fit, which fitting and sampling do not draw from."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31))
+
+
+def family_confidence(n_parts: int) -> float:
+    """Confidence of each test at which all tests of `n_parts` comparisons together have 95 % (Bonferroni)."""
+    return shared_confidence(len(TESTS) * n_parts)
+
+
+def not_judged(why: str, mode: str) -> dict[str, Any]:
+    """The record of a model that was not judged."""
+    return {"verdict": "not judged", "reasons": [why], "mode": mode}
+
+
+@dataclass
+class _Judge:
+    """Makes the comparisons."""
+
+    fitted: Fitted
+    evidence: Evidence
+    sensitive: Sequence[str | int] | None
+    confidence: float
+    strict: bool
+    seed: np.random.SeedSequence
+
+    def __post_init__(self) -> None:
+        self.subject = subject_of(self.fitted, self.evidence, self.seed.spawn(1)[0])
+        # Rows are taken once: of a table on disk that is a pass over all of it.
+        rng, n_rows = np.random.default_rng(self.seed.spawn(1)[0]), len(self.evidence.tokens)
+        self.some = rng.choice(n_rows, min(n_rows, ATTACK_ROWS), replace=False)
+        picked = [rows[:ATTACK_ROWS] for part in self.evidence.parts for rows in part]
+        self.picked = np.unique(np.concatenate(picked + ([] if self.evidence.holdout is None else [self.some])))
+        self.frame = self.evidence.take(self.picked)
+
+    def half(self, j: int) -> _Part:
+        """Rows that half j of the model writes alone, against its own rows and those of the other half."""
+        learned = self.evidence.parts[j]
+        own, others = (rows[:MAX_ROWS] for rows in learned)
+        new = self._decoded(self.subject.write_half(j, min(len(learned[0]), ATTACK_ROWS), self._rng()))
+        evaluation = self._evaluate(self._rows(own), self._rows(others), new.head(MAX_ROWS))
+        inside, outside = (self.subject.half_logs(j, *self._ids(rows)) for rows in (own, others))
+        attacks = {LIKELIHOOD: (inside, outside)}
+        # The other half never saw the members, but it saw the others: this attack has it up to twice as easy as one
+        # on rows that nobody saw, and is shown without counting.
+        of_own, of_others = (self.subject.other_logs(j, *self._ids(rows)) for rows in (own, others))
+        if of_own is not None and of_others is not None:
+            attacks[CALIBRATED] = (inside - of_own, outside - of_others)
+        members, unseen = (self._rows(rows[:ATTACK_ROWS]) for rows in learned)
+        density = self._density(members, unseen, new)
+        return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, density, judged=(LIKELIHOOD,))
+
+    def whole(self, holdout: pd.DataFrame) -> _Part:
+        """Rows as the whole model writes them, against all rows and rows that nothing has seen."""
+        held = holdout.iloc[self._rng().permutation(len(holdout))[:ATTACK_ROWS]]
+        new = self._decoded(self.subject.write_whole(len(self.some), self._rng()))
+        own = self.some[:MAX_ROWS]
+        evaluation = self._evaluate(self._rows(own), held.head(MAX_ROWS), new.head(MAX_ROWS))
+        attacks = {}
+        leaves, values = self._encoded(held.head(MAX_ROWS))
+        if len(values) >= MIN_ROWS:
+            inside, outside = self.subject.whole_scores(*self._ids(own)), self.subject.whole_scores(leaves, values)
+            attacks = {LIKELIHOOD: (inside[0], outside[0]), CALIBRATED: (inside[1], outside[1])}
+        density = self._density(self._rows(self.some), held, new) if len(held) >= MIN_ROWS else {}
+        return self._part("rows set aside", evaluation, attacks, density, judged=(LIKELIHOOD, CALIBRATED))
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed.spawn(1)[0])
+
+    def _decoded(self, ids: NDArray[np.int32]) -> pd.DataFrame:
+        return self.fitted.codec.decode(ids, self._rng())
+
+    def _density(self, members: pd.DataFrame, others: pd.DataFrame, released: pd.DataFrame) -> dict[str, Any]:
+        """How well a density that is refitted on released rows distinguishes members from others."""
+        frames = {"training": members, "held-out": others, "synthetic": released}
+        tables = encode({role: frame.reset_index(drop=True) for role, frame in frames.items()}, self.fitted.schema)
+        seed = np.random.SeedSequence(int(self.seed.generate_state(1)[0]))
+        calibration = Calibration.learn(
+            both(tables["training"], tables["held-out"]), len(released), seed, n_shadows=SHADOWS
+        )
+        found = outcome(calibration.score(tables["synthetic"]), len(members), self.confidence)
+        return {"value": found["auc"], "goal": "half", "ceiling": 0.5, "released": len(released), **found}
+
+    def _evaluate(self, train: pd.DataFrame, test: pd.DataFrame, new: pd.DataFrame) -> Evaluation:
+        return evaluate(
+            train.reset_index(drop=True),
+            test.reset_index(drop=True),
+            new,
+            schema=self.fitted.schema,
+            metrics=list(TEST_METRICS),
+            sensitive=self.sensitive,
+            max_queries=MAX_ROWS,
+            max_attacks=MAX_ATTACKS,
+            confidence=self.confidence,
+            references="ceiling",
+            random_state=int(self.seed.generate_state(1)[0]),
+            progress=Silent(),
+        )
+
+    def _rows(self, rows: NDArray[np.int64]) -> pd.DataFrame:
+        return self.frame.iloc[np.searchsorted(self.picked, rows)]
+
+    def _ids(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        tokens, layout = np.asarray(self.evidence.tokens[rows]), self.fitted.layout
+        return layout.leaf_ids(tokens), layout.value_ids(tokens)
+
+    def _encoded(self, frame: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Leaves and values of rows that were not learned; rows with values that the codec never saw are left out."""
+        fitted = self.fitted
+        try:
+            values = fitted.codec.encode(frame)
+        except TabTreeFormerError:
+            return np.empty((0, fitted.layout.n_trees), np.int64), np.empty((0, fitted.layout.n_values), np.int64)
+        if fitted.tree_encoder is None:
+            return np.empty((len(values), 0), np.int64), values
+        return fitted.leaf_model.leaves(fitted.tree_encoder.features(frame)), values
+
+    def _part(
+        self,
+        name: str,
+        evaluation: Evaluation,
+        attacks: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+        density: Mapping[str, Any],
+        judged: Sequence[str],
+    ) -> _Part:
+        record, file = to_record(evaluation)["privacy"], []
+        rows = findings(evaluation, tests=1)
+        if density:
+            record["measures"][DENSITY] = dict(density)
+            rows += leaves_traces(density, "strict" if self.strict else "balanced", self.confidence)
+        for measure, (members, others) in attacks.items():
+            attack = membership_attack(members, others, confidence=self.confidence).to_json()
+            record["measures"][measure] = {"value": attack["auc"], "goal": "half", "ceiling": 0.5, **attack}
+            if measure in judged:
+                file += tells_members(attack, measure, self.confidence)
+        return _Part(name, rows, file, record)
+
+
+def _record(parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: Evidence) -> dict[str, Any]:
+    """Combine the comparisons: a leak in one of them is a leak, and of each figure the worst is shown."""
+    leaks = [f"{part.name}: {found.text}" for part in parts for found in part.rows if found.leak]
+    by_heart = [found.text for found in meter_findings(evidence.histories) if found.leak]
+    in_file = by_heart + [f"{part.name}: {found.text}" for part in parts for found in part.file if found.leak]
+    who = "network" if evidence.histories else "tree of one half, grown anew,"
+    judged_on = f"rows that each {who} writes, against the rows that it learned from and those that it never saw"
+    if evidence.holdout is not None:
+        judged_on += f"; and rows of the whole model, against {len(evidence.holdout):,} rows that were set aside"
+    not_covered = NOT_COVERED if evidence.histories else TREES_UNSEEN
+    reasons = leaks + (in_file if mode == "strict" else by_heart)
+    return {
+        "verdict": "fail" if reasons else "pass",
+        "reasons": reasons,
+        "mode": mode,
+        "confidence": confidence,
+        "judged_on": judged_on,
+        "rows": parts[-1].record["rows"],
+        "measures": _worst(parts),
+        "left_out": {name: why for part in parts for name, why in part.record["left_out"].items()},
+        "not_covered": [] if evidence.holdout is not None else list(not_covered),
+        "file": {"verdict": "fail" if in_file else "pass", "leaks": bool(in_file), "reasons": in_file},
+    }
+
+
+def _worst(parts: Sequence[_Part]) -> dict[str, Any]:
+    """Of each measure the figures of the worst comparison, and which that was."""
+    worst: dict[str, Any] = {}
+    for part in parts:
+        for name, figures in part.record["measures"].items():
+            before = worst.get(name)
+            if before is None or _badness(figures) > _badness(before):
+                worst[name] = {**figures, "where": part.name}
+    return worst
+
+
+def _badness(figures: Mapping[str, Any]) -> float:
+    value = figures["value"]
+    if value is None:
+        return -math.inf
+    return -float(value) if figures["goal"] == "higher" else float(value)

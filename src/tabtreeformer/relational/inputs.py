@@ -1,0 +1,110 @@
+"""Tables as they are given: checked, linked, dangling keys settled, one table with groups made two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from .._runtime.progress import Progress
+from ..data.links import Link, Name, dangling, find_links, parse_link
+from ..errors import ConfigError, SchemaError
+from .rows import can_be_missing
+
+GROUPS, ROWS = "groups", "rows"
+"""Names of the two tables that one table with a group column becomes."""
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """One table whose rows belong together: the column that says so, and all columns in order."""
+
+    group: Name
+    columns: tuple[Name, ...]
+
+    def joined(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        """The one table again."""
+        merged = tables[ROWS].merge(tables[GROUPS], on=self.group, how="left", validate="many_to_one")
+        return merged[list(self.columns)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"group": self.group, "columns": list(self.columns)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Sequences:
+        """Inverse of `to_json`."""
+        return cls(data["group"], tuple(data["columns"]))
+
+
+def check_tables(frames: Mapping[str, pd.DataFrame]) -> None:
+    """Refuse what is no table, and tables without rows."""
+    if not frames:
+        raise ConfigError("there are no tables")
+    for name, frame in frames.items():
+        if not isinstance(frame, pd.DataFrame):
+            raise ConfigError(f"table {name!r} must be a DataFrame, got {type(frame).__name__}")
+        if not len(frame):
+            raise SchemaError(f"table {name!r} has no rows; leave it out")
+        if "." in name:
+            raise SchemaError(f"the name of table {name!r} has a dot; rename it")
+
+
+def chosen_links(
+    frames: Mapping[str, pd.DataFrame], links: Sequence[str | Link] | None, progress: Progress
+) -> list[Link]:
+    """The links that were given, or those that are found, each with the reason."""
+    if links is not None:
+        return [link if isinstance(link, Link) else parse_link(link, frames) for link in links]
+    found = find_links(frames)
+    for link in found:
+        progress.note(f"link found: {link.text} ({link.why})")
+    return found
+
+
+def without_dangling(
+    frames: Mapping[str, pd.DataFrame], links: Sequence[Link], treatment: str, progress: Progress
+) -> dict[str, pd.DataFrame]:
+    """The tables with dangling keys made missing, if that was asked for; else they are an error."""
+    kept = dict(frames)
+    for link in links:
+        nowhere = dangling(kept, link)
+        if not nowhere.any():
+            continue
+        example = kept[link.child].loc[nowhere, list(link.columns)].iloc[0].tolist()
+        if treatment == "error":
+            raise SchemaError(
+                f"link {link.text!r}: {int(nowhere.sum()):,} rows of {link.child!r} point to no row, e.g. {example}; "
+                "clean them, or learn them as missing with dangling='missing'"
+            )
+        progress.note(f"{link.text}: {int(nowhere.sum()):,} keys that point to no row are learned as missing")
+        frame = kept[link.child].copy()
+        for column in link.columns:
+            frame[column] = can_be_missing(frame[column]).mask(nowhere)
+        kept[link.child] = frame
+    return kept
+
+
+def as_two_tables(
+    frame: Any, group: Name, order: Any
+) -> tuple[Sequences, dict[str, pd.DataFrame], list[Link], dict[str, Name]]:
+    """One table with groups as two: what is constant in a group, and its rows."""
+    if not isinstance(frame, pd.DataFrame) or group not in frame.columns:
+        raise SchemaError(f"there is no column {group!r} to group by")
+    if frame[group].isna().any():
+        raise SchemaError(f"column {group!r} has missing values; every row must belong to a group")
+    if order is not None and order not in frame.columns:
+        raise SchemaError(f"there is no column {order!r} to order by")
+    if order is not None and frame[order].isna().any():
+        raise SchemaError(f"column {order!r} has missing values and cannot order rows; fill them or drop the rows")
+    grouped = frame.groupby(group, sort=False)
+    varying = grouped.nunique(dropna=False)
+    constant: list[Name] = []
+    if grouped.size().max() > 1:
+        constant = [c for c in frame.columns if c not in (group, order) and bool((varying[c] <= 1).all())]
+    parents = frame.drop_duplicates(group)[[group, *constant]].reset_index(drop=True)
+    tables = {GROUPS: parents, ROWS: frame.drop(columns=constant)}
+    link = Link(ROWS, (group,), GROUPS, (group,))
+    return Sequences(group, tuple(frame.columns)), tables, [link], {} if order is None else {ROWS: order}

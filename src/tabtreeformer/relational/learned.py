@@ -1,0 +1,127 @@
+"""What is kept of one table among others: its plan, its model, how its keys are written, and some dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..config.settings import TokenConfig
+from ..data.schema import IDENTIFIER, Schema
+from ..data.schema.dtypes import dtype_name, dtype_of
+from ..sampling import writer_of
+from ..sampling.queries import complete_all
+from ..synthesizer import TabTreeFormer
+from ..tokens import TableCodec
+from ..tokens.codecs.row_numbers import RowNumbers
+from .margins import Margin
+from .plan import TablePlan
+
+
+@dataclass(frozen=True)
+class LearnedTable:
+    """One table of a fitted database."""
+
+    plan: TablePlan
+    model: TabTreeFormer | None
+    """None where there is nothing to learn: a table of keys alone."""
+    given: tuple[str, ...]
+    """Extended columns that are known before a row is written."""
+    keys: TableCodec | None
+    dtypes: Mapping[str, str]
+    """Dtypes of the columns that point to parents and of the one that orders rows, by their names as text."""
+    n_rows: int
+    n_orphans: int
+    last_text: str | None = None
+    """The largest value of the ordering column that enough rows reach, as text."""
+    margins: Mapping[str, Margin] = field(default_factory=dict)
+    """How the numbers of children are distributed, by extended column."""
+
+    @property
+    def orphan_share(self) -> float:
+        """Rows without a main parent, per row with one."""
+        return self.n_orphans / max(self.n_rows - self.n_orphans, 1)
+
+    def write_keys(self, n: int, seed: int) -> pd.DataFrame:
+        """Keys of the first n rows, none of them twice."""
+        if self.keys is None:
+            return pd.DataFrame(index=range(n))
+        rng = np.random.default_rng(seed)
+        ids = np.zeros((n, len(self.keys.slots)), dtype=np.int64)
+        return self.keys.decode(ids, rng, RowNumbers(np.arange(n), seed))
+
+    def dtype_of(self, column: Any) -> Any:
+        """Dtype of a column that points to a parent."""
+        return dtype_of(self.dtypes[str(column)])
+
+    @property
+    def last(self) -> Any:
+        """The largest value of the ordering column that enough rows reach; None where there is no such column."""
+        if self.last_text is None:
+            return None
+        return pd.Series([self.last_text]).astype(self.dtype_of(self.plan.order)).iloc[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, without the model."""
+        return {
+            "plan": self.plan.to_json(),
+            "given": list(self.given),
+            "keys": None if self.keys is None else {"schema": self.keys.schema.to_json(), "codec": self.keys.to_json()},
+            "dtypes": dict(self.dtypes),
+            "n_rows": self.n_rows,
+            "n_orphans": self.n_orphans,
+            "last": self.last_text,
+            "margins": {name: [list(pair) for pair in margin] for name, margin in self.margins.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], model: TabTreeFormer | None) -> LearnedTable:
+        """Inverse of `to_json`."""
+        keys = None
+        if data["keys"] is not None:
+            keys = TableCodec.from_json(data["keys"]["codec"], Schema.from_json(data["keys"]["schema"]))
+        return cls(
+            plan=TablePlan.from_json(data["plan"]),
+            model=model,
+            given=tuple(data["given"]),
+            keys=keys,
+            dtypes=dict(data["dtypes"]),
+            n_rows=int(data["n_rows"]),
+            n_orphans=int(data["n_orphans"]),
+            last_text=data["last"],
+            margins={name: [(float(a), float(b)) for a, b in margin] for name, margin in data["margins"].items()},
+        )
+
+
+def completed(
+    model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
+) -> pd.DataFrame:
+    """Whole extended rows for those that give the columns of the context, missing values included."""
+    fitted = model._check_fitted()
+    writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
+    return complete_all(fitted, writer, partial, context)
+
+
+def learn_keys(table: pd.DataFrame, schema: Schema, plan: TablePlan, config: TokenConfig) -> TableCodec | None:
+    """How the keys of a table are written anew."""
+    if not plan.keys:
+        return None
+    columns = [schema.column(name) for name in plan.keys]
+    own = tuple(column if column.kind == IDENTIFIER else column.with_kind(IDENTIFIER) for column in columns)
+    return TableCodec.learn(table[list(plan.keys)], replace(schema, columns=own, constraints=None), config)
+
+
+def last_supported(values: pd.Series, floor: int) -> str:
+    """The largest value that at least `floor` rows reach, as text."""
+    ordered = values.sort_values(ascending=False)
+    return str(ordered.iloc[min(max(floor, 1), len(ordered)) - 1])
+
+
+def pointing_dtypes(table: pd.DataFrame, plan: TablePlan) -> dict[str, str]:
+    """Dtypes of the columns that are not learned as they are."""
+    pointing = [column for link in plan.links() for column in link.columns]
+    ordering = [] if plan.order is None else [plan.order]
+    return {str(column): dtype_name(table[column].dtype) for column in (*pointing, *ordering)}

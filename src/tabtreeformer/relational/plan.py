@@ -1,0 +1,248 @@
+"""What is decided about each table before anything is learned: its keys, its parents, its order within a parent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..data.links import Link, Name, Tables
+from ..data.schema import IDENTIFIER, MEASURED, NUMERIC, Schema
+
+MAX_CONTEXT = 12
+"""Columns of parents and grandparents that a child's row carries."""
+MAX_WANTED = 6
+"""Columns of a further parent that a child's row asks for."""
+RUNNING_SHARE = 0.8
+"""A column orders the rows of a parent if it counts them, 1 to n, for this share of the parents."""
+AFFINITY = 0.4
+"""Share of a column's variance between the parents of a link from which it helps to choose a parent."""
+MAX_AFFINITIES = 2
+MAX_SUMMED, MIN_SUMMED_ROWS = 3, 2.0
+"""Numbers whose mean so far a row carries at most, and the rows per parent from which that pays."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePlan:
+    """One table among others."""
+
+    name: str
+    columns: tuple[Name, ...]
+    keys: tuple[Name, ...]
+    """Columns written anew, each value once: the key that other tables point to, and other identifiers."""
+    own: tuple[Name, ...]
+    """Columns that are learned."""
+    main: Link | None = None
+    """The link to the parent whose rows the table's rows are written for, one after the other."""
+    others: tuple[Link, ...] = ()
+    """Links to further parents, which are chosen among those that are there."""
+    loop: Link | None = None
+    """The link of the table to itself."""
+    order: Name | None = None
+    """Column by which the rows of a parent are ordered; without one they keep the order of the table."""
+    summed: tuple[Name, ...] = ()
+    """Columns whose mean over the rows before a row carries."""
+    context: tuple[tuple[str, Name], ...] = ()
+    """Columns of the parent and its parents that a row carries: table and column."""
+    wanted: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
+    """Columns of each further parent that a row asks for, by the text of the link."""
+    affinities: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
+    """Columns of the row, its context included, in which rows of the same further parent are alike."""
+    labels: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
+    """Of the wanted columns, those that are labels and not quantities, by the text of the link."""
+    apart: tuple[str, ...] = ()
+    """Further links of which no parent comes twice under the same main parent, by their texts."""
+
+    def links(self) -> tuple[Link, ...]:
+        """All links to parents."""
+        every = (self.main, *self.others, self.loop)
+        return tuple(link for link in every if link is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "name": self.name,
+            "columns": list(self.columns),
+            "keys": list(self.keys),
+            "own": list(self.own),
+            "main": None if self.main is None else self.main.to_json(),
+            "others": [link.to_json() for link in self.others],
+            "loop": None if self.loop is None else self.loop.to_json(),
+            "order": self.order,
+            "summed": list(self.summed),
+            "context": [list(pair) for pair in self.context],
+            "wanted": {text: list(names) for text, names in self.wanted.items()},
+            "affinities": {text: list(names) for text, names in self.affinities.items()},
+            "labels": {text: list(names) for text, names in self.labels.items()},
+            "apart": list(self.apart),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TablePlan:
+        """Inverse of `to_json`."""
+        lists = {name: tuple(data[name]) for name in ("columns", "keys", "own", "summed", "apart")}
+        return cls(
+            name=data["name"],
+            main=None if data["main"] is None else Link.from_json(data["main"]),
+            others=tuple(Link.from_json(link) for link in data["others"]),
+            loop=None if data["loop"] is None else Link.from_json(data["loop"]),
+            order=data["order"],
+            context=tuple((table, column) for table, column in data["context"]),
+            wanted={text: tuple(names) for text, names in data["wanted"].items()},
+            affinities={text: tuple(names) for text, names in data["affinities"].items()},
+            labels={text: tuple(names) for text, names in data["labels"].items()},
+            **lists,
+        )
+
+
+def make_plans(
+    tables: Tables,
+    schemas: Mapping[str, Schema],
+    links: Sequence[Link],
+    ordered: Sequence[str],
+    orders: Mapping[str, Name],
+) -> dict[str, TablePlan]:
+    """Plans of all tables, parents before children."""
+    plans: dict[str, TablePlan] = {}
+    for name in ordered:
+        plans[name] = _plan(name, tables, schemas, links, plans, orders.get(name))
+    return plans
+
+
+def _plan(
+    name: str,
+    tables: Tables,
+    schemas: Mapping[str, Schema],
+    links: Sequence[Link],
+    plans: Mapping[str, TablePlan],
+    order: Name | None,
+) -> TablePlan:
+    frame = tables[name]
+    upward = [link for link in links if link.child == name and not link.to_itself]
+    loop = next((link for link in links if link.child == name and link.to_itself), None)
+    main = _main_link(frame, upward)
+    others = tuple(link for link in upward if link != main)
+    pointing = {column for link in (*upward, *([loop] if loop else [])) for column in link.columns}
+    keys = _key_columns(frame, schemas[name], links, name, pointing)
+    own = tuple(column for column in frame.columns if column not in keys and column not in pointing)
+    if order is None and main is not None:
+        order = _found_order(frame, main, own)
+    wanted = {link.text: plans[link.parent].own[:MAX_WANTED] for link in others}
+    if loop is not None:
+        wanted[loop.text] = own[:MAX_WANTED]
+    sources = {link.text: schemas[link.parent] for link in (*others, *([loop] if loop else []))}
+    return TablePlan(
+        name=name,
+        columns=tuple(frame.columns),
+        keys=keys,
+        own=own,
+        main=main,
+        others=others,
+        loop=loop,
+        order=order,
+        summed=_summed(frame, schemas[name], main, own, order),
+        context=() if main is None else _context(main, plans),
+        wanted=wanted,
+        labels={
+            text: tuple(c for c in names if sources[text].column(c).kind not in MEASURED)
+            for text, names in wanted.items()
+        },
+        apart=tuple(link.text for link in others if main is not None and _come_once(frame, main, link)),
+    )
+
+
+def _main_link(frame: pd.DataFrame, upward: Sequence[Link]) -> Link | None:
+    """The link without gaps whose parents have the fewest rows each: short groups are told well by their order."""
+
+    def cost(link: Link) -> tuple[bool, int]:
+        sizes = frame.groupby(list(link.columns), sort=False).size()
+        return bool(frame[list(link.columns)].isna().any(axis=None)), int(sizes.max()) if len(sizes) else 0
+
+    return min(upward, key=cost) if upward else None
+
+
+def _key_columns(
+    frame: pd.DataFrame, schema: Schema, links: Sequence[Link], name: str, pointing: set[Name]
+) -> tuple[Name, ...]:
+    referenced = {column for link in links if link.parent == name for column in link.key}
+    keys = [
+        column
+        for column in frame.columns
+        if column not in pointing
+        and (schema.column(column).kind == IDENTIFIER or (column in referenced and frame[column].is_unique))
+    ]
+    return tuple(keys)
+
+
+def _found_order(frame: pd.DataFrame, main: Link, own: Sequence[Name]) -> Name | None:
+    """A column that orders the rows of a parent: it counts them, or is the only time and already in order."""
+    groups = frame.groupby(list(main.columns), sort=False)
+    sizes = groups.size()
+    if not len(sizes) or sizes.max() < 2:
+        return None
+    several = sizes[sizes > 1]
+    numbers = [c for c in own if pd.api.types.is_numeric_dtype(frame[c].dtype) and not frame[c].isna().any()]
+    for column in numbers:
+        if pd.api.types.is_bool_dtype(frame[column].dtype) or not bool((frame[column] % 1 == 0).all()):
+            continue
+        facts = groups[column].agg(["min", "max", "nunique"]).loc[several.index]
+        counts = (facts["min"] == 1) & (facts["max"] == several) & (facts["nunique"] == several)
+        if counts.mean() >= RUNNING_SHARE:
+            return column
+    times = [c for c in own if pd.api.types.is_datetime64_any_dtype(frame[c].dtype)]
+    times = [c for c in times if not frame[c].isna().any()]
+    if len(times) == 1:
+        rising = groups[times[0]].apply(lambda values: values.is_monotonic_increasing).loc[several.index]
+        if rising.mean() >= RUNNING_SHARE:
+            return times[0]
+    return None
+
+
+def _summed(
+    frame: pd.DataFrame, schema: Schema, main: Link | None, own: Sequence[Name], order: Name | None
+) -> tuple[Name, ...]:
+    """The first numbers of the table, where parents have several rows."""
+    if main is None or frame.groupby(list(main.columns), sort=False).size().mean() < MIN_SUMMED_ROWS:
+        return ()
+    numbers = [c for c in own if c != order and schema.column(c).kind == NUMERIC]
+    plain = [c for c in numbers if pd.api.types.is_numeric_dtype(frame[c].dtype)]
+    return tuple(plain[:MAX_SUMMED])
+
+
+def _context(main: Link, plans: Mapping[str, TablePlan]) -> tuple[tuple[str, Name], ...]:
+    """Own columns of the parent, then what it carries of its own parent."""
+    parent = plans[main.parent]
+    own = tuple((parent.name, column) for column in parent.own)
+    return (*own, *parent.context)[:MAX_CONTEXT]
+
+
+def _come_once(frame: pd.DataFrame, main: Link, link: Link) -> bool:
+    """Whether no further parent comes twice under the same main parent."""
+    both = frame[[*main.columns, *link.columns]].dropna()
+    return bool(len(both)) and not bool(both.duplicated().any())
+
+
+def find_affinities(rows: pd.DataFrame, parents: np.ndarray[Any, Any]) -> tuple[Name, ...]:
+    """Numbers and times in which rows of the same parent are alike: most of their variance lies between parents."""
+    found = []
+    known = parents >= 0
+    for column in rows.columns:
+        values = rows[column]
+        if pd.api.types.is_datetime64_any_dtype(values.dtype):
+            values = values.astype("int64").where(values.notna())
+        numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        if not numeric or values.nunique() < 3:
+            continue
+        numbers = values.astype(np.float64)[known]
+        means = numbers.groupby(parents[known]).transform("mean")
+        total = float(numbers.var())
+        share = 1 - float((numbers - means).var()) / total if total > 0 else 0.0
+        # By chance alone a parent of few rows explains them.
+        free = len(np.unique(parents[known])) / max(int(known.sum()), 1)
+        if share - free > AFFINITY * (1 - free):
+            found.append((share, column))
+    best = sorted(found, key=lambda pair: -pair[0])[:MAX_AFFINITIES]
+    return tuple(column for _, column in best)

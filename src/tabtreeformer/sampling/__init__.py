@@ -1,0 +1,32 @@
+"""From prompts, or from a forest, to value ids.
+
+What needs PyTorch is imported when first used, so that a model of trees alone never waits for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .writer import BLOCK, Writer, writer_of
+
+if TYPE_CHECKING:
+    from .network_writer import NetworkWriter, network_log_probs
+    from .prompts import blank, masked
+    from .sampler import Sampler
+
+_HOMES = {
+    "NetworkWriter": "network_writer",
+    "Sampler": "sampler",
+    "blank": "prompts",
+    "masked": "prompts",
+    "network_log_probs": "network_writer",
+}
+
+__all__ = ["BLOCK", "NetworkWriter", "Sampler", "Writer", "blank", "masked", "network_log_probs", "writer_of"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,98 @@
+"""Rows from a forest: free rows, rows that meet conditions, and the missing part of given rows.
+
+Shapes: `n` or `N` rows, `D` value slots, `S` ids of a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._runtime.seeds import child
+from ..errors import ConfigError
+from ..forest import BLOCK, Forest, chances, complete, draw_rows, log_shares, write_within
+from ..tokens import FREE, Given, TableCodec, TokenLayout
+from ..tokens.codecs.base import Allowed
+from ..tokens.codecs.row_numbers import RowNumbers
+from ..tokens.writer import Ids, Mask
+from .writer import Floats
+
+_ROWS, _KEYS = range(2)
+"""What the seed of a call is divided into."""
+
+
+@dataclass
+class ForestWriter:
+    """A forest, what its ids mean, and the seeds of one call."""
+
+    forest: Forest
+    codec: TableCodec
+    layout: TokenLayout
+    seed: np.random.SeedSequence
+    advance: Callable[[int], None]
+
+    def __post_init__(self) -> None:
+        self.key = int(child(self.seed, _KEYS).generate_state(1)[0])
+        self.start(0)
+
+    @property
+    def width(self) -> int:
+        """There is no network."""
+        return 0
+
+    def start(self, block: int) -> None:
+        """Go to a block of the rows."""
+        self.first = block * BLOCK
+        drawn, decoded = child(self.seed, _ROWS, block).spawn(2)
+        self.drawn, self.rng = np.random.default_rng(drawn), np.random.default_rng(decoded)
+
+    def decode(
+        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
+    ) -> pd.DataFrame:
+        """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
+        return self.codec.laws.restore(self.expressed(ids, places, within), self.rng)
+
+    def expressed(
+        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
+    ) -> pd.DataFrame:
+        """The same before the laws of the table are restored."""
+        places = np.arange(len(ids)) if places is None else places
+        return self.codec.decode_expressed(ids, self.rng, RowNumbers(self.first + places, self.key), within)
+
+    def write(self, n: int, given: Given = FREE) -> Ids:
+        """Draw n rows of the block."""
+        if given.ids is not None and given.known is not None:
+            rows = complete(self.forest, given.ids, given.known, self.drawn, given.allowed)
+        elif given.allowed:
+            rows = write_within(self.forest, n, given.allowed, self.drawn)
+        else:
+            rows = draw_rows(self.forest, n, self.drawn)
+        self.advance(n)
+        return rows
+
+    def log_prob(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
+        """Log of the share of each slot given those before it (N, D), which must be in table order."""
+        assert rows.ids is not None
+        if list(slots) != list(range(self.forest.n_values)):
+            raise ConfigError("trees that write know one order of the columns, that of the table; leave `order` out")
+        return np.where(idle, 0.0, log_shares(self.forest, rows.ids))
+
+    def log_prob_given_others(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
+        """Log-probability of some slots given all others, one slot at a time (N,)."""
+        assert rows.ids is not None
+        ids, every, total = rows.ids, np.ones(rows.ids.shape, dtype=bool), np.zeros(len(rows.ids))
+        for slot in slots:
+            found = chances(self.forest, ids, every, slot, np.random.default_rng(0))
+            with np.errstate(divide="ignore"):
+                total += np.where(idle[:, slot], 0.0, np.log(found[np.arange(len(ids)), ids[:, slot]]))
+        return total
+
+    def chances(self, given: Given, slot: int, rng: np.random.Generator) -> Floats:
+        """Chances of the ids of a slot after what is known of rows (N, S)."""
+        assert given.ids is not None
+        assert given.known is not None
+        return chances(self.forest, given.ids, given.known, slot, rng)

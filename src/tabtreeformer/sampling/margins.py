@@ -1,0 +1,68 @@
+"""Margins: the share of each id among the rows that a network writes, corrected to its share among the rows learned.
+
+A network trained on masked rows and smoothed targets is a little off in the shares of single columns, which are what a
+table says most surely. Each slot's logits are shifted by one number per id, found while rows are drawn slot by slot, so
+that later slots are corrected given corrected ones.
+
+Shapes: `N` rows, `L` positions, `B` rows drawn, `S` ids of a slot.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..artifact.fitted import Fitted
+from ..config.settings import SampleConfig
+from ..model import SlotModel
+from .sampler import Sampler
+
+MAX_BATCHES = 4
+"""As many rows as were learned are drawn to find the shifts, but at least one and at most this many batches."""
+ROUNDS = 20
+MAX_SHIFT = 2.0
+"""Largest change of a logit per round."""
+
+
+def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSequence) -> None:
+    """Shift the networks' output biases until their rows have the margins of the token rows (N, L)."""
+    rng, config = np.random.default_rng(seed), fitted.config.sampling
+    n_drawn = min(max(len(tokens), config.batch_size), MAX_BATCHES * config.batch_size)
+    for network, bank in zip(fitted.models, fitted.prompts, strict=True):
+        if isinstance(network, SlotModel):
+            prompts = bank.draw(n_drawn, rng)
+            counts = network.count(torch.from_numpy(tokens))
+            _Corrector(network, dataclasses.replace(config, batch_size=len(prompts)), counts).draw(
+                prompts, rng, lambda n: None
+            )
+
+
+class _Corrector(Sampler):
+    """Draws rows once, and corrects each slot before it is drawn."""
+
+    def __init__(self, network: SlotModel, config: SampleConfig, counts: Sequence[Tensor]) -> None:
+        super().__init__(network, config)
+        self.network, self.counts = network, counts
+
+    def slot_logits(self, hidden: Tensor, slot: int) -> Tensor:
+        """The corrected logits (B, S)."""
+        logits = super().slot_logits(hidden, slot)
+        shift = margin_shift(logits, self.counts[slot].to(logits), self.temperature(slot))
+        self.network.shift(slot, shift)
+        return logits + shift
+
+
+def margin_shift(logits: Tensor, counts: Tensor, temperature: float) -> Tensor:
+    """What to add to logits (B, S) so that their mean shares are those of the counts (S,); 0 for ids of no row."""
+    seen, target = counts > 0, counts / counts.sum()
+    shift = torch.zeros_like(target)
+    for _ in range(ROUNDS):
+        shares = torch.softmax((logits + shift) / temperature, dim=1).mean(0)
+        shift[seen] += temperature * (target[seen] / shares[seen]).log().clamp(-MAX_SHIFT, MAX_SHIFT)
+    return shift

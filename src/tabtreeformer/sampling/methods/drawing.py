@@ -1,0 +1,252 @@
+"""What a fitted model writes: rows, rows under conditions, and the missing values of rows."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from ..._runtime.progress import Progress, stage
+from ..._runtime.seeds import Seed, seed_sequence
+from ..._runtime.threads import threads_for
+from ...artifact.fitted import Fitted
+from ...config.settings import SampleConfig
+from ...data.io.frames import Kind, kind_named, library_of, take_in
+from .. import queries as answers
+from .. import writer_of
+from ..streaming import SampleRequest, Workers, check_stream_target, stream
+from .base import Asked
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Wanted(TypedDict, total=False):
+    """Which rows are wanted; `TabTreeFormer.sample` says what each means."""
+
+    given: Any
+    balance: str | int | None
+    mix: Mapping[str | int, Mapping[Any, float]] | None
+    leaf: tuple[int, int] | None
+
+
+class Drawing(Asked):
+    """Rows of all kinds."""
+
+    _kind: Kind
+    """The kind of table that is returned."""
+    _sample_seed: np.random.SeedSequence
+    """Gives the seeds of calls without a `random_state`."""
+
+    @abc.abstractmethod
+    def _check_released(self) -> Fitted:
+        """What was fitted, with a warning where its rows should not be passed on."""
+
+    @abc.abstractmethod
+    def _sampling(self) -> SampleConfig:
+        """The settings of sampling as they are now."""
+
+    @abc.abstractmethod
+    def _progress(self) -> Progress:
+        """Where progress is shown."""
+
+    def sample(
+        self,
+        n: int | None = None,
+        random_state: Seed = None,
+        output: str | None = None,
+        *,
+        given: Any = None,
+        balance: str | int | None = None,
+        mix: Mapping[str | int, Mapping[Any, float]] | None = None,
+        leaf: tuple[int, int] | None = None,
+    ) -> Any:
+        """Write new rows with the columns, order and dtypes of the fitted table.
+
+        Parameters
+        ----------
+        n
+            Number of rows; by default as many as were learned, or as many as `given` has where it is a table.
+        random_state
+            The same number gives the same rows each time. Without one, rows continue from the model's own seed: a
+            script that fits and samples with a seed is repeatable, and two calls still differ.
+        output
+            `pandas`, `polars` or `pyarrow`; by default the library of the fitted table, and pandas for a model that
+            was loaded from a file.
+        given
+            Conditions that every row meets, e.g. {"sex": "Female", "age": (30, 40), "state": ["CA", "NY"],
+            "hours": ge(40)}; or a table of partial rows, each of which is completed (in turn, if n is more).
+        balance
+            A column whose classes come equally often.
+        mix
+            Shares of a column's classes, e.g. {"class": {"a": 0.3, "b": 0.7}}.
+        leaf
+            Tree and leaf of one of `rules()`: all rows are in that leaf.
+
+        Returns
+        -------
+        A table. Settings of `sampling` are read at each call, so that `set_params` can change them after fitting.
+
+        Examples
+        --------
+        >>> model.sample(3, random_state=0).shape
+        (3, 3)
+        >>> len(model.sample()) == len(df)
+        True
+        >>> set(model.sample(5, given={"job": "cook", "age": (30, 40)})["job"])
+        {'cook'}
+        """
+        asked = self._request(n, random_state, given=given, balance=balance, mix=mix, leaf=leaf)
+        return self._kind_of(output).build(answers.together(list(self._blocks(asked))))
+
+    def iter_sample(
+        self,
+        n: int | None = None,
+        batch_size: int = 65_536,
+        random_state: Seed = None,
+        output: str | None = None,
+        **wanted: Unpack[Wanted],
+    ) -> Iterator[Any]:
+        """Write rows as tables of `batch_size` rows, one after the other, of which one at a time is in memory.
+
+        Parameters
+        ----------
+        n, random_state, output
+            As of `sample`. The rows are those of `sample` with the same `random_state`, whatever the batch size.
+        batch_size
+            Rows per table; the last may have fewer.
+        **wanted
+            `given`, `balance`, `mix` and `leaf`, as of `sample`.
+
+        Examples
+        --------
+        >>> [len(table) for table in model.iter_sample(10, batch_size=4)]
+        [4, 4, 2]
+        """
+        request, size = self._request(n, random_state, **wanted), answers.count(batch_size, "batch_size")
+        kind = self._kind_of(output)
+        return (kind.build(frame) for frame in answers.in_batches(self._blocks(request), size))
+
+    def sample_to(
+        self,
+        target: str | os.PathLike[str],
+        n: int | None = None,
+        random_state: Seed = None,
+        *,
+        batch_size: int | None = None,
+        resume: bool = False,
+        workers: int = 1,
+        engine: str = "processes",
+        **options: Any,
+    ) -> None:
+        """Write rows to a Parquet, CSV or JSON lines file, or to a folder of parts; memory does not grow with them.
+
+        Parameters
+        ----------
+        target
+            A file, or a folder: a name that ends in a slash.
+        n, random_state
+            As of `sample`. The rows are those of `sample` with the same `random_state`.
+        batch_size
+            Rows per part, about. Parts are kept beside the target until all are there.
+        resume
+            Continue a run to the same target that was stopped or killed.
+        workers
+            Number of processes on this machine, or of actors of the engine.
+        engine
+            `processes`, or `ray` for a cluster that sees the same folder.
+        **options
+            `given`, `balance`, `mix` and `leaf`, as of `sample`; and the options of `write_table`.
+
+        Examples
+        --------
+        >>> model.sample_to(folder / "new.csv", 100, random_state=0)
+        >>> len(read_table(folder / "new.csv"))
+        100
+        """
+        question: Any = {name: options.pop(name) for name in Wanted.__annotations__ if name in options}
+        request = self._request(n, random_state, **question)
+        stream(
+            self._as_it_is(),
+            request,
+            check_stream_target(target, **options),
+            self._progress(),
+            batch_size=None if batch_size is None else answers.count(batch_size, "batch_size"),
+            resume=resume,
+            seeded=random_state is not None,
+            workers=Workers(workers, engine),
+        )
+
+    def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
+        """Fill the missing values of rows, given the values that they have; those stay as they are, to the bit.
+
+        Parameters
+        ----------
+        df
+            Rows with the columns of the fitted table.
+        n_draws
+            Several draws give a list of tables, for multiple imputation. Values are drawn at temperature 1, whatever
+            the temperature of `sample`: how far the draws differ shows how sure the model is.
+        random_state
+            The same number gives the same values.
+
+        Returns
+        -------
+        A table like `df`, or a list of them.
+
+        Examples
+        --------
+        >>> gaps = df.assign(job=None).head(4)
+        >>> int(model.impute(gaps, random_state=0)["job"].isna().sum())
+        0
+        """
+        fitted, n_draws = self._check_fitted(), answers.count(n_draws, "n_draws")
+        table, kind = take_in(df)
+        seed = self._seed_of_call(random_state)
+        sampling = dataclasses.replace(self._sampling(), temperature_category=1.0, temperature_numeric=1.0)
+        with (
+            stage(self._progress(), "sample", len(table) * n_draws) as advance,
+            threads_for(fitted.config.model.width),
+        ):
+            filled = answers.impute(fitted, writer_of(fitted, sampling, seed, advance), table, n_draws)
+        built = [kind.build(frame) for frame in filled]
+        return built[0] if n_draws == 1 else built
+
+    def _request(self, n: int | None, random_state: Seed, **wanted: Unpack[Wanted]) -> SampleRequest:
+        fitted = self._check_released()
+        seed = self._seed_of_call(random_state)
+        request = SampleRequest(n=self._n_rows(n, wanted.get("given")), seed=seed, **wanted)
+        request.question(fitted)  # what is invalid is said at once
+        return request
+
+    def _n_rows(self, n: int | None, given: Any) -> int:
+        """The number of rows that is asked for, or the number that was learned."""
+        if n is not None:
+            return answers.count(n)
+        table = take_in(given)[0] if library_of(given) is not None else None
+        return int(self._check_fitted().record["rows"]) if table is None else len(table)
+
+    def _blocks(self, asked: SampleRequest) -> Iterator[pd.DataFrame]:
+        fitted = self._check_fitted()
+        question = asked.question(fitted)
+        with stage(self._progress(), "sample", asked.n) as advance:
+            rows = writer_of(fitted, self._sampling(), asked.seed, advance)
+            for part in answers.blocks(asked.n):
+                yield answers.answer(question, rows, part)
+
+    def _as_it_is(self) -> Fitted:
+        """What was fitted, with the settings of sampling as they are now."""
+        fitted = self._check_fitted()
+        return dataclasses.replace(fitted, config=dataclasses.replace(fitted.config, sampling=self._sampling()))
+
+    def _kind_of(self, output: str | None) -> Kind:
+        return self._kind if output in (None, self._kind.library) else kind_named(str(output))
+
+    def _seed_of_call(self, random_state: Seed) -> np.random.SeedSequence:
+        """The seed that was asked for, or the next of the model's own."""
+        return self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)

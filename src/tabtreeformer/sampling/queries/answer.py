@@ -1,0 +1,213 @@
+"""Rows under conditions, whole rows for partial ones, and classes in stated shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...artifact.fitted import Fitted
+from ...data.schema import CONSTANT, LABELLED, MEASURED, Column, Labels
+from ...errors import ConditionError, ConfigError
+from ...tokens.codecs.labels import label_mask
+from ...tokens.codecs.plain_values import plain_value
+from ...tokens.conditions import as_condition, isin, present
+from ..writer import BLOCK, Writer, allowed_by_slot
+from .derived import Goal, solve
+from .draws import Draws
+from .given import Name, check_rows, column_of, express_part, given_part, need_any_order
+
+ROUNDS = 50
+"""How often rows are drawn again that a law has moved out of a condition."""
+
+
+def sample_given(
+    fitted: Fitted, rows: Writer, n: int, given: Mapping[Name, Any], places: NDArray[np.int64] | None = None
+) -> pd.DataFrame:
+    """Write n rows that meet the conditions, all of them, always; `places` are theirs in the block."""
+    need_any_order(fitted)
+    places = np.arange(n) if places is None else places
+    allowed, goals = {}, []
+    for name, value in given.items():
+        column = fitted.schema.column(name)
+        if fitted.codec.place_of(name) is None:
+            goals.append(Goal.of(column, value))
+            continue
+        place, codec = column_of(fitted, name)
+        measured = column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label")
+        allowed[place] = codec.allow(as_condition(value, measured=measured))
+    draws = Draws(fitted, rows, allowed, goals)
+    frame = draws.draw(places, attempt=0)
+    if not fitted.codec.texts:
+        return frame
+    for attempt in range(ROUNDS):
+        bad = np.flatnonzero(~draws.fine(frame))
+        if not len(bad):
+            return frame
+        again = draws.draw(places[bad], attempt)
+        frame = pd.concat([frame.drop(index=bad), again.set_axis(bad)]).sort_index()
+    raise ConditionError(
+        f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the laws "
+        f"{', '.join(fitted.codec.texts)}; give other conditions, or fit without a law"
+    )
+
+
+def complete(
+    fitted: Fitted, rows: Writer, partial: pd.DataFrame, *, fill: bool, context: Collection[Name] = ()
+) -> pd.DataFrame:
+    """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
+
+    With `fill` what is drawn is never itself a missing value, unless a law says that it is. Missing values in columns
+    of the `context` stay.
+    """
+    need_any_order(fitted)
+    check_rows(fitted, partial)
+    codecs = fitted.codec.columns if fill else ()
+    limits = {p: c.allow(present()) for p, c in enumerate(codecs) if c.missing and fitted.layout.slots_of(p)}
+    part = replace(given_part(fitted, partial, context), allowed=allowed_by_slot(fitted.layout, limits))
+    expressed = rows.expressed(rows.write(len(partial), part))
+    laws = fitted.codec.laws
+    computed = [name for name in partial.columns if fitted.codec.place_of(name) is None]
+    if computed:
+        known = express_part(fitted, partial)[1].reset_index(drop=True)
+        goals = [Goal(fitted.schema.column(n), values=partial[n].reset_index(drop=True)) for n in computed]
+        given = express_part(fitted, partial)[0].reset_index(drop=True)
+        for name in known.columns:  # what is given takes part in the law with its own value, not with that of an id
+            expressed[name] = _over(expressed[name], given[name], known[name].to_numpy())
+        expressed = solve(fitted, expressed, goals, known, rows.rng)
+    return _as_fitted(fitted, _keep_given(laws.restore(expressed, rows.rng), partial))
+
+
+def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Series:
+    """Given values over drawn ones, in the dtype of the drawn."""
+    if not known.any():
+        return drawn
+    merged = drawn.astype(object)
+    merged[known] = given[known].astype(object)
+    try:
+        return merged.astype(drawn.dtype)
+    except (TypeError, ValueError):
+        return merged
+
+
+def impute(fitted: Fitted, rows: Writer, table: pd.DataFrame, n_draws: int) -> list[pd.DataFrame]:
+    """The table without its gaps, n times; all draws of a row are made together."""
+    check_rows(fitted, table)
+    copies = table.iloc[np.tile(np.arange(len(table)), n_draws)].reset_index(drop=True)
+    filled = complete(fitted, rows, copies, fill=True)
+    return [filled.iloc[k * len(table) : (k + 1) * len(table)].set_axis(table.index, axis=0) for k in range(n_draws)]
+
+
+def sample_shares(
+    fitted: Fitted,
+    rows: Writer,
+    part: range,
+    n: int,
+    balance: Name | None,
+    mix: Mapping[Name, Mapping[Any, float]] | None,
+) -> pd.DataFrame:
+    """Write part of n rows in which the classes of a column come in equal or stated shares, in random order."""
+    if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
+        raise ConfigError("give either balance, or mix with one column and the shares of its classes")
+    name = balance if balance is not None else next(iter(mix or ()))
+    column, wanted = fitted.schema.column(name), None if mix is None else mix[name]
+    computed = fitted.codec.place_of(name) is None
+    labels = _computed_classes(rows, column) if computed else _classes(fitted, name)
+    shares = _shares(column, labels, wanted)
+    if computed:  # both say which class is unknown
+        label_mask(labels, len(labels.values), isin(shares), column, protected=False)
+    else:
+        column_of(fitted, name)[1].allow(isin(shares))
+    chosen = _classes_of_rows(shares, part, n)[rows.rng.permutation(len(part))]
+    if not computed:
+        codes = np.array([labels.values.index(value) for value in shares])[chosen]
+        partial = column.write(labels.decode(codes)).to_frame(name).set_axis(pd.RangeIndex(part.start, part.stop))
+        return complete(fitted, rows, partial, fill=False)
+    frames = []
+    for k, value in enumerate(shares):
+        places = np.flatnonzero(chosen == k)
+        if len(places):
+            frames.append(sample_given(fitted, rows, len(places), {name: [value]}, places).set_axis(places))
+    return pd.concat(frames).sort_index().set_axis(pd.RangeIndex(part.start, part.stop))
+
+
+def repeated(partial: pd.DataFrame, part: range, n: int) -> pd.DataFrame:
+    """Part of partial rows, each as often as n rows need; the index is kept where each is wanted once."""
+    if not len(partial):
+        raise ConfigError("given holds no rows")
+    chosen = partial.iloc[np.arange(part.start, part.stop) % len(partial)]
+    return chosen if n == len(partial) else chosen.set_axis(pd.RangeIndex(part.start, part.stop))
+
+
+def _classes(fitted: Fitted, name: Name) -> Labels:
+    _, codec = column_of(fitted, name)
+    classes = codec.inner.classes()
+    if classes is None:
+        raise ConditionError(f"column {name!r} is {codec.column.kind} and has no classes to share out")
+    return classes
+
+
+def _computed_classes(rows: Writer, column: Column) -> Labels:
+    """Classes of a column that a law computes: those that come in free rows."""
+    if column.kind not in LABELLED:
+        raise ConditionError(f"column {column.name!r} is {column.kind} and has no classes to share out")
+    return Labels.learn(column.read(rows.decode(rows.write(BLOCK))[column.name].dropna()), order=column.categories)
+
+
+def _shares(column: Column, labels: Labels, wanted: Mapping[Any, float] | None) -> dict[Any, float]:
+    """How often each class shall come, up to a factor."""
+    if wanted is None:
+        return dict.fromkeys(labels.values, 1.0)
+    shares = {plain_value(column, value): share for value, share in wanted.items()}
+    if not sum(shares.values()) > 0 or min(shares.values()) < 0:
+        raise ConfigError(f"mix: the shares of {column.name!r} must be numbers from 0, one of them above 0")
+    return shares
+
+
+def _classes_of_rows(shares: Mapping[Any, float], part: range, n: int) -> NDArray[np.int64]:
+    """Which class each row of a part has: in their shares exactly over all n, nearly in each part."""
+    ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * n).astype(int)
+    # All n are in the order of their classes; a part takes them in even strides that reach each once.
+    strides = np.arange(part.start, part.stop) * _stride(n) % n
+    return np.searchsorted(ends, strides, side="right")
+
+
+def _stride(n: int) -> int:
+    """A number near the golden section of n that has no divisor in common with it."""
+    return next(stride for stride in range(max(1, round(n * 0.618)), 2 * n + 2) if math.gcd(stride, n) == 1)
+
+
+def _keep_given(drawn: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
+    """Put what was given back over what was drawn, to the bit."""
+    drawn.index = partial.index
+    for name in partial.columns:
+        known = partial[name].notna()
+        if known.all():
+            drawn[name] = partial[name]
+        elif known.any():
+            drawn[name] = pd.concat([partial[name][known], drawn[name][~known]]).loc[partial.index]
+    return drawn
+
+
+def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
+    """Give columns the dtype of the fitted table where no value changes by it: 3.0 is a 3 again once no gap is left."""
+    for column in fitted.schema.columns:
+        series = frame[column.name]
+        wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
+        if series.dtype == wanted:
+            continue
+        if isinstance(wanted, pd.CategoricalDtype) and not series.dropna().isin(wanted.categories).all():
+            continue  # a rare category that was given is in no list of the model
+        try:
+            cast = series.astype(wanted)
+            same = (cast == series) | (cast.isna() & series.isna())
+        except (ValueError, TypeError):
+            continue
+        if same.fillna(False).all():
+            frame[column.name] = cast
+    return frame

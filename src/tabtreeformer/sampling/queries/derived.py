@@ -1,0 +1,280 @@
+"""Values asked for in columns that a law computes: rows are drawn until they have them, or one part is solved for.
+
+A law is not inverted in general. Rows that are near what is asked for are taken, and one column that the computed one
+depends on is moved, by the secant method, until the computed one is as asked; what lies outside of the ranges that were
+learned, or is given itself, is never moved. Every row that comes out was restored by the laws and was checked.
+"""
+
+from __future__ import annotations
+
+import operator as op
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...artifact.fitted import Fitted
+from ...data.schema import CONSTANT, MEASURED, Column
+from ...errors import ConditionError
+from ...tokens.codecs.plain_values import plain_value
+from ...tokens.conditions import Condition, as_condition
+from .given import Name
+
+Mask = NDArray[np.bool_]
+MAX_ATOMS = 50
+"""Values of a column that is moved only from one of them to another."""
+SECANTS = 4
+"""Steps of the secant method."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a computed column shall be."""
+
+    column: Column
+    condition: Condition | None = None
+    """For all rows …"""
+    values: pd.Series | None = None
+    """… or a value for each row, missing where any will do."""
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it names single values: rows that happen to have them are rare."""
+        return self.condition is None or self.condition.operator in ("eq", "isin")
+
+    @classmethod
+    def of(cls, column: Column, value: Any) -> Goal:
+        """Read a condition."""
+        measured = column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label")
+        return cls(column, as_condition(value, measured=measured))
+
+    def met(self, series: pd.Series) -> Mask:
+        """Which values are as asked."""
+        gaps = series.isna().to_numpy()
+        if self.values is not None:
+            free = self.values.isna().to_numpy()
+            same = np.zeros(len(series), dtype=bool)
+            both = ~gaps & ~free
+            own, wanted = (self.column.read(s[both]).to_numpy() for s in (series, self.values))
+            same[both] = own == wanted
+            return np.asarray(free | same)
+        assert self.condition is not None
+        if self.condition.operator in ("missing", "present"):
+            return np.asarray(gaps if self.condition.operator == "missing" else ~gaps)
+        fine = np.zeros(len(series), dtype=bool)
+        fine[~gaps] = self._holds(self.column.read(series[~gaps]).to_numpy())
+        return fine
+
+    def _holds(self, values: NDArray[Any]) -> Mask:
+        assert self.condition is not None
+        first, *rest = [plain_value(self.column, operand) for operand in self.condition.operands]
+        operator = self.condition.operator
+        try:
+            if operator == "isin":
+                found: Any = np.isin(values, [first, *rest])
+            elif operator == "between":
+                found = (values >= first) & (values <= rest[0])
+            else:
+                found = getattr(op, operator)(values, first)
+        except TypeError as error:
+            raise ConditionError(
+                f"column {self.column.name!r} has no order in which {self.condition} means something; use a list"
+            ) from error
+        return np.asarray(found, dtype=np.bool_)
+
+    def nearest(self, values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of numbers, the nearest that are as asked; `rows` are the places of the values among all rows."""
+        if self.values is not None:
+            wanted = self.values.iloc[rows]
+            goal = values.astype(np.float64)
+            known = wanted.notna().to_numpy()
+            goal[known] = self.column.read(wanted[known]).to_numpy().astype(np.float64)
+            return goal
+        assert self.condition is not None
+        ends = [float(plain_value(self.column, operand)) for operand in self.condition.operands]
+        numbers = values.astype(np.float64)
+        if self.condition.operator in ("eq", "isin"):
+            return np.asarray(np.array(ends)[np.abs(numbers[:, None] - ends).argmin(1)])
+        low = ends[0] if self.condition.operator in ("ge", "gt", "between") else -np.inf
+        high = ends[-1] if self.condition.operator in ("le", "lt", "between") else np.inf
+        return np.clip(numbers, low, high)
+
+
+def all_met(goals: Sequence[Goal], frame: pd.DataFrame) -> Mask:
+    """Rows that meet every goal."""
+    fine = np.ones(len(frame), dtype=bool)
+    for goal in goals:
+        fine &= goal.met(frame[goal.column.name])
+    return fine
+
+
+def distance(goals: Sequence[Goal], frame: pd.DataFrame) -> NDArray[np.float64]:
+    """How far rows are from what is asked: numbers by their distance, in spreads of the column, labels by one."""
+    far = np.zeros(len(frame))
+    for goal in goals:
+        series = frame[goal.column.name]
+        miss = ~goal.met(series)
+        far[miss] += 1.0
+        rows = np.flatnonzero(miss & series.notna().to_numpy())
+        if goal.column.kind in MEASURED and len(rows) and _is_range(goal):
+            values = goal.column.read(series.iloc[rows]).to_numpy().astype(np.float64)
+            spread = float(np.std(values)) or 1.0
+            far[rows] += np.abs(goal.nearest(values, rows) - values) / spread
+    return far
+
+
+def _is_range(goal: Goal) -> bool:
+    return goal.condition is None or goal.condition.operator not in ("missing", "present", "ne")
+
+
+def solve(
+    fitted: Fitted, expressed: pd.DataFrame, goals: Sequence[Goal], fixed: pd.DataFrame, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Expressed rows of which parts were moved so that goals are met, where that was possible.
+
+    `fixed` says of each row and expressed column whether it must stay.
+    """
+    laws = fitted.codec.laws
+    expressed = expressed.copy()
+    for goal in goals:
+        if goal.column.kind not in MEASURED or not _is_range(goal):
+            continue
+        for name in _movable(fitted, goal.column.name, rng):
+            unmet = ~all_met(goals, laws.restore(expressed, rng))
+            bad = np.flatnonzero(unmet & ~fixed[name].to_numpy())
+            if not unmet.any():
+                break
+            if not len(bad):
+                continue
+            moved = _Solver(fitted, goal, name, expressed.iloc[bad], bad).run(rng)
+            fine = all_met([_picked(g, bad) for g in goals], laws.restore(moved, rng))
+            series = expressed[name].copy()
+            series.iloc[bad[fine]] = moved[name].to_numpy()[fine]
+            expressed[name] = series
+    return expressed
+
+
+def _picked(goal: Goal, rows: NDArray[np.int64]) -> Goal:
+    """The goal of some of the rows."""
+    return goal if goal.values is None else Goal(goal.column, None, goal.values.iloc[rows])
+
+
+def _movable(fitted: Fitted, name: Name, rng: np.random.Generator) -> list[Name]:
+    """Numbers and times among the learned columns that a computed column depends on, those of wide ranges first."""
+    laws, found = fitted.codec.laws, []
+    names = {read for law in laws.makers(name) for read in (*law.reads, *law.writes)}
+    for codec in fitted.codec.columns:
+        own = codec.column
+        if own.kind in MEASURED and (own.name in names or laws.origins[own.name] in names):
+            bounds = codec.bounds
+            if np.isfinite(float(bounds.high) - float(bounds.low)) and bounds.high > bounds.low:
+                found.append((float(bounds.high) - float(bounds.low), rng.random(), own.name))
+    times = {c.column.name for c in fitted.codec.columns if c.column.sort == "time"}
+    return [own for *_, own in sorted(found, key=lambda f: (f[2] in times, -f[0], f[1]))]
+
+
+@dataclass(frozen=True)
+class _Solver:
+    """Moves one learned column of some rows until a computed one is as asked."""
+
+    fitted: Fitted
+    goal: Goal
+    name: Name
+    rows: pd.DataFrame
+    places: NDArray[np.int64]
+
+    def run(self, rng: np.random.Generator) -> pd.DataFrame:
+        """The rows with the column moved; those that cannot be solved are as near as came out."""
+        start, there = self._values(self.rows)
+        reached = self._levels(self.rows, rng)
+        wanted = self._wanted(self.rows, rng)
+        bounds = self._codec.bounds
+        reach = float(bounds.high) - float(bounds.low)
+        step = reach if self._atoms is not None else max(reach / 20, 1.0 if self._whole else 1e-9)
+        up = start + step <= float(bounds.high)
+        other = np.where(up, start + step, start - step)
+        rows = self._with(other, there)
+        other, _ = self._values(rows)
+        beside = self._levels(rows, rng)
+        for _ in range(SECANTS):
+            with np.errstate(all="ignore"):
+                slope = (beside - reached) / (other - start)
+                fresh = start + (wanted - reached) / slope
+            usable = np.isfinite(fresh) & there
+            fresh = np.where(usable, fresh, start)
+            rows = self._with(fresh, there)
+            fresh, _ = self._values(rows)
+            now = self._levels(rows, rng)
+            if np.array_equal(now[usable], wanted[usable]):
+                break
+            keep = fresh != start
+            other, beside = np.where(keep, start, other), np.where(keep, reached, beside)
+            start, reached = fresh, now
+        return rows
+
+    @property
+    def _codec(self) -> Any:
+        return self.fitted.codec.columns[self.fitted.codec.expressed.names.index(self.name)]
+
+    @property
+    def _atoms(self) -> NDArray[np.float64] | None:
+        """The values of a column that has only a few; None where it has values between them."""
+        inner = self._codec.inner
+        lows: NDArray[np.float64] | None = getattr(inner, "lows", None)
+        few = lows is not None and len(lows) <= MAX_ATOMS and bool((lows == inner.highs).all())
+        return lows if few else None
+
+    @property
+    def _whole(self) -> bool:
+        return bool(self._codec.column.whole)
+
+    def _values(self, rows: pd.DataFrame) -> tuple[NDArray[np.float64], Mask]:
+        series = rows[self.name]
+        there = series.notna().to_numpy()
+        values = np.full(len(rows), np.nan)
+        values[there] = self._codec.column.read(series[there]).to_numpy().astype(np.float64)
+        return values, there
+
+    def _with(self, values: NDArray[np.float64], there: Mask) -> pd.DataFrame:
+        """The rows with other values of the column, on its grid and inside its range."""
+        bounds, column = self._codec.bounds, self._codec.column
+        inside = np.clip(np.where(there, values, float(bounds.low)), float(bounds.low), float(bounds.high))
+        atoms = self._atoms
+        if atoms is not None:
+            inside = atoms[np.abs(inside[:, None] - atoms).argmin(1)]
+        elif self._whole or bounds.decimals == 0:
+            inside = np.rint(inside)
+        elif bounds.decimals is not None:
+            inside = np.round(inside, bounds.decimals)
+        written = column.write(inside.astype(np.int64) if self._whole else inside, ~there)
+        return _replaced(self.rows, self.name, written)
+
+    def _levels(self, rows: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The computed column, as numbers that grow evenly with what it is computed from."""
+        series = self.fitted.codec.laws.restore(rows, rng)[self.goal.column.name]
+        there = series.notna().to_numpy()
+        levels = np.full(len(rows), np.nan)
+        levels[there] = self._level(self.goal.column.read(series[there]).to_numpy())
+        return levels
+
+    def _wanted(self, rows: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
+        series = self.fitted.codec.laws.restore(rows, rng)[self.goal.column.name]
+        there = np.flatnonzero(series.notna().to_numpy())
+        wanted = np.full(len(rows), np.nan)
+        values = self.goal.column.read(series.iloc[there]).to_numpy()
+        wanted[there] = self._level(self.goal.nearest(values, self.places[there]))
+        return wanted
+
+    def _level(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        law = self.fitted.codec.laws.by_column().get(self.goal.column.name)
+        level = getattr(law, "levels", None)
+        return np.asarray(values if level is None else level(values), dtype=np.float64)
+
+
+def _replaced(frame: pd.DataFrame, name: Name, series: pd.Series) -> pd.DataFrame:
+    frame = frame.copy()
+    frame[name] = pd.Series(series.array, index=frame.index, dtype=series.dtype)
+    return frame

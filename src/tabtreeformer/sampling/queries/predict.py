@@ -1,0 +1,103 @@
+"""A column from the others.
+
+Shapes: `N` rows, `K` ids of a target.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...artifact.fitted import Fitted
+from ...data.schema import LABELLED, MEASURED
+from ...errors import ConditionError
+from ..writer import writer_of
+from .answer import impute
+from .given import Name, check_rows, column_of, given_part, need_any_order
+
+DRAWS = 16
+"""Draws over which the prediction of a computed column is averaged."""
+
+
+def predict_proba(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
+    """Chances of each class of a column, given whatever the rows have of the others."""
+    fitted.schema.column(target)
+    if fitted.codec.place_of(target) is None:
+        return _computed_shares(fitted, df, target, seed)
+    place, codec = column_of(fitted, target)
+    classes = codec.inner.classes()
+    if classes is None:
+        raise ConditionError(f"column {target!r} is {codec.column.kind} and has no classes; use predict")
+    chances = _chances(fitted, df, place, seed)[:, : len(classes.values)]
+    return pd.DataFrame(chances, columns=list(classes.values), index=df.index)
+
+
+def predict(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
+    """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others."""
+    fitted.schema.column(target)
+    if fitted.codec.place_of(target) is None:
+        return _computed(fitted, df, target, seed)
+    place, codec = column_of(fitted, target)
+    classes, middles = codec.inner.classes(), codec.inner.midpoints()
+    if classes is not None:
+        chances = _chances(fitted, df, place, seed)[:, : len(classes.values)]
+        values = codec.column.write(classes.decode(chances.argmax(1)))
+    elif middles is not None:
+        means = _chances(fitted, df, place, seed)[:, : len(middles)] @ middles
+        values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
+    else:
+        raise ConditionError(f"column {target!r} is {codec.column.kind} and cannot be predicted; draw it with impute")
+    return pd.Series(values.array, index=df.index, name=target, dtype=values.dtype)
+
+
+def _computed(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
+    """A computed column: by its law, with the mean or the commonest of several draws of what is not given."""
+    draws, column = _computed_draws(fitted, df, target, seed), fitted.schema.column(target)
+    if draws.shape[1] == 1 or column.kind not in MEASURED:
+        values = draws[0] if draws.shape[1] == 1 else draws.mode(axis=1)[0]
+    elif column.sort == "number" and column.form is None:
+        numbers = draws.astype(np.float64)
+        values = numbers.mean(axis=1).where(numbers.nunique(axis=1) > 1, numbers[0])
+    else:
+        values = draws[0]
+    return values.rename(target)
+
+
+def _computed_shares(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
+    """Chances of the classes of a computed column: how often each comes in draws of what is not given."""
+    column = fitted.schema.column(target)
+    if column.kind not in LABELLED:
+        raise ConditionError(f"column {target!r} is {column.kind} and has no classes; use predict")
+    draws = _computed_draws(fitted, df, target, seed)
+    classes = sorted(pd.unique(draws.to_numpy().ravel()).tolist(), key=str)
+    return pd.DataFrame({label: (draws == label).mean(axis=1) for label in classes}, index=df.index)
+
+
+def _computed_draws(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
+    """Draws of a computed column (N, draws); one where all that its law reads is given."""
+    table = df.drop(columns=[target], errors="ignore")
+    law = fitted.codec.laws.by_column()[target]
+    whole = all(name in table and table[name].notna().all() for name in law.reads) and not getattr(law, "rest", None)
+    rows = writer_of(fitted, fitted.config.sampling, seed, lambda n: None)
+    draws = pd.concat([d[target] for d in impute(fitted, rows, table, 1 if whole else DRAWS)], axis=1)
+    draws.columns = pd.RangeIndex(draws.shape[1])
+    return draws
+
+
+def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+    """Chances of the ids of a column (N, K), those of a missing value left out, averaged over networks and prompts."""
+    need_any_order(fitted)
+    slots, name = fitted.layout.slots_of(place), fitted.codec.expressed.names[place]
+    if len(slots) != 1:
+        raise ConditionError(f"column {name!r} is more than one choice; draw it with impute")
+    codec, rng = fitted.codec.columns[place], np.random.default_rng(seed)
+    table = df.drop(columns=[name], errors="ignore")
+    check_rows(fitted, table)
+    part = given_part(fitted, table)
+    result = writer_of(fitted).chances(part, slots[0], rng)
+    if codec.missing:
+        result[:, codec.missing_id] = 0.0
+    result[:, list(codec.inner.unnamed_ids())] = 0.0  # rare values, none of which has a name
+    chances: NDArray[np.float64] = result / result.sum(1, keepdims=True)
+    return chances

@@ -1,0 +1,118 @@
+"""How likely rows are, and which are least likely.
+
+Shapes: `N` rows, `D` value slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...artifact.fitted import Fitted
+from ...errors import ConfigError
+from ..writer import writer_of
+from .given import Name, check_rows, need_any_order, whole_rows
+
+
+def log_prob(
+    fitted: Fitted, df: pd.DataFrame, *, by_column: bool = False, order: Sequence[Name] | None = None
+) -> pd.Series | pd.DataFrame:
+    """Log-probability of rows in nats; for numbers between atoms a density.
+
+    Prompts are blank. Networks that have never seen a blank prompt (the paper's presets) are asked after the
+    row's own leaves: the number then is conditional on them.
+
+    By column, each part is about the column given those before it in the order, that of the table unless another is
+    given; parts add up to the whole.
+    """
+    places = None
+    if order is not None:
+        places = [place for name in order for place in _places(fitted, name)]
+        if len(order) != len(fitted.schema.names) or set(order) != set(fitted.schema.names):
+            raise ConfigError(f"order must name every column once, got {list(order)!r}")
+    logs = _by_column(fitted, _column_logs(fitted, df, places))
+    frame = pd.DataFrame(logs, columns=list(fitted.schema.names), index=df.index)
+    return frame if by_column else frame.sum(axis=1).rename("log_prob")
+
+
+def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3) -> pd.DataFrame:
+    """The n rows that the model finds least likely, each with the columns that surprise it most given all others."""
+    whole = log_prob(fitted, df)
+    least = np.argsort(whole.to_numpy(), kind="stable")[:n]
+    chosen = df.iloc[least]
+    names = list(fitted.schema.names)
+    surprise = _surprise(fitted, chosen)
+    most = np.argsort(-surprise, axis=1, kind="stable")[:, :n_columns]
+    table = pd.DataFrame({"log_prob": whole.iloc[least].to_numpy()}, index=chosen.index)
+    table["columns"] = [[names[p] for p in row] for row in most]
+    return table
+
+
+def _surprise(fitted: Fitted, df: pd.DataFrame) -> NDArray[np.float64]:
+    """How unlikely each column is given all others, in nats (N, columns)."""
+    need_any_order(fitted)
+    rows, writer, layout = whole_rows(fitted, df), writer_of(fitted), fitted.layout
+    assert rows.ids is not None
+    idle = _idle(fitted, rows.ids)
+    surprise = np.zeros((len(df), len(fitted.schema.names)))
+    for column, name in enumerate(fitted.schema.names):
+        own = [place for place in _places(fitted, name) if layout.slots_of(place)]
+        if own:
+            widths = sum(fitted.codec.columns[place].log_widths(rows.ids[:, layout.slots_of(place)]) for place in own)
+            surprise[:, column] = widths - writer.log_prob_given_others(rows, layout.slots_of(*own), idle)
+    return surprise
+
+
+def _places(fitted: Fitted, name: Name) -> list[int]:
+    """Places of the learned columns that belong to a column of the table; none where a law computes it."""
+    fitted.schema.column(name)
+    origins = fitted.codec.laws.origins
+    return [place for place, own in enumerate(fitted.codec.expressed.names) if origins[own] == name]
+
+
+def _by_column(fitted: Fitted, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logs of the learned columns (N, learned) as those of the table's (N, columns): what is computed adds nothing."""
+    result = np.zeros((len(logs), len(fitted.schema.names)))
+    for place, name in enumerate(fitted.codec.expressed.names):
+        result[:, fitted.schema.names.index(fitted.codec.laws.origins[name])] += logs[:, place]
+    return result
+
+
+def _column_logs(fitted: Fitted, df: pd.DataFrame, places: Sequence[int] | None) -> NDArray[np.float64]:
+    """Logs by learned column (N, columns), in an order of those or that of the table."""
+    if places is not None:
+        need_any_order(fitted)
+    check_rows(fitted, df)
+    absent = [name for name in fitted.schema.names if name not in df.columns]
+    if absent:
+        raise ConfigError(f"only whole rows have a likelihood; they lack {', '.join(map(repr, absent))}")
+    rows, layout = whole_rows(fitted, df), fitted.layout
+    assert rows.ids is not None
+    slots = list(range(layout.n_values))
+    if places is not None:
+        slots.sort(key=lambda i: places.index(layout.value_slots[i].column) if layout.value_slots[i].column >= 0 else 0)
+    steps = writer_of(fitted).log_prob(rows, slots, _idle(fitted, rows.ids))
+    result = np.zeros((len(df), len(fitted.codec.columns)))
+    for k, slot in enumerate(slots):
+        column = layout.value_slots[slot].column
+        if column >= 0:  # a table of constants has a slot of no column
+            result[:, column] += steps[:, k]
+    scales = fitted.codec.laws.log_scales(df) if fitted.codec.laws.laws else {}
+    for place, codec in enumerate(fitted.codec.columns):
+        widths = codec.log_widths(rows.ids[:, layout.slots_of(place)])
+        # A single value has a probability, which no change of variables touches; a density is stretched by it.
+        result[:, place] += np.where(widths != 0, scales.get(codec.column.name, 0.0), 0.0) - widths
+    return result
+
+
+def _idle(fitted: Fitted, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Slots (N, D) of missing values that come after the one that says so: whatever they hold, nothing is there."""
+    idle = np.zeros(ids.shape, dtype=bool)
+    for place, codec in enumerate(fitted.codec.columns):
+        slots = fitted.layout.slots_of(place)
+        if codec.missing and len(slots) > 1:
+            idle[:, slots[1:]] = (ids[:, slots[0]] == codec.missing_id)[:, None]
+    return idle

@@ -1,0 +1,202 @@
+"""Draws value ids slot by slot after a leaf prompt, from the allowed ids only: every drawn row is a valid row.
+
+One loop serves free rows, conditions and rows with gaps. What is known of a row comes first in its order, so that the
+rest is drawn from what the network has learned about rows like it.
+
+Shapes: `n` rows, `B` rows per batch, `T` trees, `D` value slots, `S` ids of a slot, `d` width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..config.settings import SampleConfig
+from ..model import Network
+from ..tokens import FREE, MASK, Given, SlotKind
+from ..tokens.writer import Ids, Mask
+
+GROUP = 64
+"""Rows that are drawn together."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""The fractional parts of its multiples are spread evenly, however many are taken."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows that are drawn together."""
+
+    prompts: Ids
+    """(B, T)."""
+    ids: Ids
+    """What is known of the rows (B, D)."""
+    orders: NDArray[np.int64]
+    """Slots in the order in which they are drawn (B, D), or (1, D) where it is the same for all."""
+    n_known: NDArray[np.int64]
+    """How many slots at the start of the order are known (B,)."""
+
+    def take(self, rows: NDArray[np.int64]) -> _Batch:
+        """Some of the rows."""
+        orders = self.orders if len(self.orders) == 1 else self.orders[rows]
+        return _Batch(self.prompts[rows], self.ids[rows], orders, self.n_known[rows])
+
+
+class Sampler:
+    """Draws rows from one network."""
+
+    def __init__(self, model: Network, config: SampleConfig, *, cache: bool = True) -> None:
+        """Without a `cache` of keys and values, each token computes all positions before it anew: slow, for tests."""
+        self.model, self.config, self.layout = model.eval(), config, model.layout
+        self.group = min(GROUP, config.batch_size) if config.together else 1
+        """This many free rows, in order, are drawn together: whoever needs some of them draws all, and cuts."""
+        self.interrupted = False
+        """Set from another thread to end `draw` after the batch under way."""
+        model.fold()
+        self._start_rows = model.start_rows(cache=cache)
+
+    def draw(
+        self,
+        prompts: Ids,
+        rng: np.random.Generator,
+        advance: Callable[[int], None],
+        given: Given = FREE,
+        first: Sequence[int] = (),
+    ) -> Ids:
+        """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch.
+
+        Slots are drawn in table order, those in `first` before the others, and what is known of a row before all.
+        Free rows take numbers of their own from `rng`, in order: fewer rows, in whole groups, are the first of more.
+        """
+        return self._draw(prompts, rng, advance, given, first, self.layout.n_values)[0]
+
+    def draw_start(
+        self, prompts: Ids, rng: np.random.Generator, allowed: Mapping[int, Mask], first: Sequence[int]
+    ) -> tuple[Ids, NDArray[np.float64]]:
+        """Draw only the slots in `first` (n, D), and the log of the share that the allowed ids had of them (n,)."""
+        return self._draw(prompts, rng, lambda n: None, Given(allowed), first, len(first))
+
+    def _draw(
+        self,
+        prompts: Ids,
+        rng: np.random.Generator,
+        advance: Callable[[int], None],
+        given: Given,
+        first: Sequence[int],
+        stop: int,
+    ) -> tuple[Ids, NDArray[np.float64]]:
+        rows = self._order(prompts, given, first)
+        drawn, weights = rows.ids.copy(), np.zeros(len(prompts))
+        # In a batch, rows with many known slots wait for those with few: sort rows by how much of them is known.
+        by_length = np.argsort(rows.n_known, kind="stable")
+        masks = {slot: torch.from_numpy(mask).to(self._device) for slot, mask in given.allowed.items()}
+        for part in self._parts(len(prompts)):
+            own = by_length[part]
+            drawn[own], weights[own] = self._draw_batch(rows.take(own), masks, rng, stop)
+            advance(len(own))
+        return drawn, weights
+
+    def _order(self, prompts: Ids, given: Given, first: Sequence[int]) -> _Batch:
+        """Put what is known of each row first, then the slots in `first`, then all others."""
+        n, D = len(prompts), self.layout.n_values
+        order = np.array([*first, *(i for i in range(D) if i not in set(first))], dtype=np.int64)
+        if given.ids is None or given.known is None:
+            return _Batch(prompts, np.zeros((n, D), dtype=np.int32), order[None], np.zeros(n, dtype=np.int64))
+        known = given.known[:, order]
+        if n and (known == known[0]).all():
+            known = known[:1]
+        orders = order[np.argsort(~known, axis=1, kind="stable")]
+        return _Batch(prompts, given.ids, orders, given.known.sum(1))
+
+    def _parts(self, n_rows: int) -> Iterator[slice]:
+        """Batches of rows, until another thread interrupts."""
+        size = self.config.batch_size // self.group * self.group
+        for start in range(0, n_rows, size):
+            if self.interrupted:
+                raise KeyboardInterrupt
+            yield slice(start, start + size)
+
+    @torch.inference_mode()
+    def _draw_batch(
+        self, batch: _Batch, allowed: Mapping[int, Tensor], rng: np.random.Generator, stop: int
+    ) -> tuple[Ids, NDArray[np.float64]]:
+        n, device, begin = len(batch.ids), self._device, int(batch.n_known.min())
+        tokens = torch.from_numpy(self.layout.prompt_tokens(batch.prompts))  # (B, 1 + T)
+        if not self.config.leaf_prompts:
+            tokens[:, 1:] = MASK
+        points = torch.from_numpy(rng.random((n, stop - begin), dtype=np.float32)).to(device)
+        local = torch.from_numpy(batch.ids.copy()).to(device)  # (B, D), in table order
+        weights = torch.zeros(n, dtype=torch.float64, device=device)
+        in_table_order = np.array_equal(batch.orders, np.arange(self.layout.n_values)[None])
+        order = torch.from_numpy(batch.orders).to(device)
+        rows = self._start_rows(tokens.to(device), None if in_table_order else order)
+        for place in range(stop):
+            due = list(self._to_draw(batch, place))
+            hidden = rows.hidden() if due else None  # (B, d)
+            for slot, own in due:
+                assert hidden is not None
+                logits = self.slot_logits(hidden[own], slot)  # (B, S)
+                if slot in allowed:
+                    whole = torch.logsumexp(logits.double(), 1)
+                    logits = logits.masked_fill(~allowed[slot], -math.inf)
+                    weights[own] += torch.logsumexp(logits.double(), 1) - whole
+                shares = torch.softmax(logits.float() / self.temperature(slot), dim=1)
+                spread = self.config.together and begin == 0 and not allowed
+                chosen = choose(shares, points[own, place - begin], self.group if spread else 1)
+                local[own, slot] = chosen.to(local.dtype)
+            if place + 1 < stop:
+                slots = order[:, place]
+                rows.push(local[:, slots[0]] if len(slots) == 1 else local.gather(1, slots[:, None])[:, 0])
+        return local.cpu().numpy(), weights.cpu().numpy()
+
+    def _to_draw(self, batch: _Batch, place: int) -> Iterator[tuple[int, Tensor | slice]]:
+        """Slots that come at this place of the order, each with the rows in which it has to be drawn."""
+        drawing = batch.n_known <= place
+        if len(batch.orders) == 1:
+            if drawing.any():
+                yield int(batch.orders[0, place]), slice(None)
+            return
+        slots = batch.orders[:, place]
+        for slot in np.unique(slots[drawing]).tolist():
+            yield slot, torch.from_numpy(np.flatnonzero(drawing & (slots == slot))).to(self._device)
+
+    def slot_logits(self, hidden: Tensor, slot: int) -> Tensor:
+        """Hidden states (B, d) before a value slot → logits (B, S)."""
+        return self.model.slot_logits(hidden, slot)
+
+    def temperature(self, slot: int) -> float:
+        """That of a value slot's kind."""
+        category = self.layout.value_slots[slot].kind == SlotKind.CATEGORY
+        return self.config.temperature_category if category else self.config.temperature_numeric
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+
+def choose(shares: Tensor, points: Tensor, group: int = 1) -> Tensor:
+    """Shares (B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies."""
+    if group > 1:
+        groups = zip(torch.split(shares, group), torch.split(points, group), strict=True)
+        points = torch.cat([_spread(*rows) for rows in groups])
+    ends = shares.cumsum(1)
+    # Scaled by the last end, which rounding may have moved off 1: the point never lies in an empty share.
+    return torch.searchsorted(ends, points[:, None] * ends[:, -1:], right=True)[:, 0]
+
+
+def _spread(shares: Tensor, points: Tensor) -> Tensor:
+    """Points for a group of rows with these shares (B, S), evenly spread over rows alike from one random offset.
+
+    Each row by itself still draws from its shares; together the rows come closer to the sum of all shares than rows
+    drawn one by one (randomised quasi-Monte Carlo over an array of states).
+    """
+    expected = shares @ torch.arange(shares.shape[1], dtype=shares.dtype, device=shares.device)
+    steps = torch.arange(len(shares), dtype=torch.float64, device=shares.device)
+    spread = torch.empty_like(points)
+    spread[expected.argsort(stable=True)] = ((points[0] + steps * GOLDEN) % 1.0).to(points.dtype)
+    return spread.clamp_(max=1 - 2**-24)

@@ -1,0 +1,78 @@
+"""Actors of a Ray cluster (extra `ray`): files travel once through its object store, an actor that dies is replaced."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ....errors import EngineError, import_extra
+from .work import RETRIES, described, prepare, revived
+
+
+class _Worker:
+    """What an actor is made of."""
+
+    def __init__(self, work: str, settings: dict[str, Any], names: list[str], *contents: bytes) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        files = {}
+        for name, content in zip(names, contents, strict=True):
+            files[name] = Path(self.folder.name) / name
+            files[name].write_bytes(content)
+        self.failed: list[str] | None = None
+        try:
+            self.work = prepare(work, settings, files, 1)
+        except Exception as error:
+            self.failed = described(error)
+
+    def do(self, place: int, job: Any) -> tuple[int, Any, list[str] | None]:
+        """Place, result and error of one job."""
+        if self.failed is not None:
+            return place, None, self.failed
+        try:
+            return place, self.work(job), None
+        except Exception as error:
+            return place, None, described(error)
+
+
+def run_on_ray(
+    work: str, jobs: Sequence[Any], settings: dict[str, Any], files: dict[str, Path], workers: int
+) -> Iterator[tuple[int, Any]]:
+    """Do jobs on actors, one core each; yields place and result as they come in."""
+    ray = import_extra("ray", "ray")
+    started = not ray.is_initialized()
+    if started:
+        here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers, "include_dashboard": False}
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **here)
+        except Exception as fault:  # Ray has no class for what goes wrong here
+            raise EngineError(f"Ray did not start, or cannot be reached: {fault}") from fault
+    crew: list[Any] = []
+    try:
+        contents = [ray.put(Path(path).read_bytes()) for path in files.values()]
+        # Ray restarts an actor that died, and gives it its job again.
+        kind = ray.remote(num_cpus=1, max_restarts=RETRIES, max_task_retries=RETRIES)(_Worker)
+        workers = min(workers, len(jobs))
+        crew = [kind.remote(work, settings, list(files), *contents) for _ in range(workers)]
+        left = iter(enumerate(jobs))
+        busy = {actor.do.remote(*pair): actor for actor, pair in zip(crew, left, strict=False)}
+        while busy:
+            (done, *_), _ = ray.wait(list(busy), num_returns=1)
+            actor = busy.pop(done)
+            try:
+                place, result, error = ray.get(done)
+            except ray.exceptions.RayError as death:
+                raise EngineError(f"a worker died {1 + RETRIES} times; is there enough memory? ({death})") from death
+            if error is not None:
+                raise revived(*error)
+            following = next(left, None)
+            if following is not None:
+                busy[actor.do.remote(*following)] = actor
+            yield place, result
+    finally:
+        for actor in crew:
+            ray.kill(actor)
+        if started:
+            ray.shutdown()

@@ -1,0 +1,1 @@
+"""One codec per way of writing a column as ids."""

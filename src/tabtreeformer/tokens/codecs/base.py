@@ -1,0 +1,141 @@
+"""What the codec of a column can do. Rooms above ask the codec, and never which one it is.
+
+A codec is about values that are there: missing values are the business of `ColumnCodec`. A new codec is one file with a
+class that inherits from `Codec`, and one line in `registry.py`.
+
+Shapes: `N` values, `S` ids of a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...config.settings import TokenConfig
+from ...data.schema import Column, Labels
+from ..conditions import Condition
+from ..constraints.plain_columns import Bounds
+from ..layout import Slot
+from .row_numbers import RowNumbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Span = tuple[float, float]
+"""A closed stretch of plain values: numbers, or counts of a column's clock."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a condition leaves of a column."""
+
+    masks: tuple[Mask | None, ...]
+    """For each slot of the column, its allowed ids (S,); None where all are."""
+    spans: tuple[Span, ...] = ()
+    """Where values with an order must lie; empty where any value of an allowed id will do."""
+
+
+class Codec(Protocol):
+    """Fitted state of the values of one column."""
+
+    name: ClassVar[str]
+    """What the codec is called in a model file."""
+    kinds: ClassVar[tuple[str, ...]]
+    """Kinds of columns that it codes."""
+    scheme: ClassVar[str | None] = None
+    """The `tokens.scheme` that it belongs to; None where it belongs to all."""
+
+    @classmethod
+    def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self | None:
+        """Fit values as `Column.read` gives them; None leaves the column to the next codec of the registry."""
+
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """The slots of the column at this index; none where there is nothing to learn."""
+
+    def encode(self, values: pd.Series) -> Ids:
+        """Values (N,) → ids (N, slots)."""
+
+    def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
+        """Any ids within the slots (N, slots) → plain values (N,); `rows` numbers what must not repeat in a table."""
+
+    def to_json(self) -> Any:
+        """Plain data."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Inverse of `to_json`."""
+
+    # ---- what queries ask; most codecs keep most of these answers
+
+    def allow(self, condition: Condition, column: Column) -> Allowed:
+        """What a condition other than `missing` leaves, or an error that says why it leaves nothing."""
+        return self.anything()
+
+    def anything(self) -> Allowed:
+        """Every value."""
+        return Allowed((None,) * len(self.slots(0)))
+
+    def draw_within(
+        self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Values inside the spans, for ids that a span reaches into; `values` were drawn from the ids alone."""
+        return values
+
+    def bounds(self) -> Bounds | None:
+        """What a column with an order may hold; None where there is no order."""
+        return None
+
+    def known_values(self) -> Labels | None:
+        """The values that have an id of their own, in the order of their ids; None for values with an order."""
+        return None
+
+    def classes(self) -> Labels | None:
+        """The same where every other value is protected or was never seen, so that the values are classes."""
+        return None
+
+    def can_encode(self, values: pd.Series) -> Mask:
+        """Which values have ids (N,)."""
+        return np.ones(len(values), dtype=bool)
+
+    def unnamed_ids(self) -> tuple[int, ...]:
+        """Ids that stand for a group of values, none of which is kept."""
+        return ()
+
+    def log_widths(self, ids: NDArray[Any]) -> Floats:
+        """Log of how much each row's ids stand for (N,), by which their probability is divided; 0 for one value.
+
+        For numbers that is a length in their own unit; for times and durations a number of steps of the clock.
+        """
+        return np.zeros(len(ids))
+
+    def midpoints(self) -> Floats | None:
+        """The middle of what each id stands for (S,), if one id is enough for a number."""
+        return None
+
+    def has_protected_range(self) -> bool:
+        """Whether both ends of the range follow from intervals that enough rows support."""
+        return False
+
+    def is_constant(self) -> bool:
+        """Whether every row has the same value, or none has any."""
+        return False
+
+    def is_empty(self) -> bool:
+        """Whether no row has a value."""
+        return False
+
+    def longest_text(self) -> int:
+        """Characters of the longest text that the codec can make up."""
+        return 0
+
+    def note(self) -> str | None:
+        """What the user should know about how the column is treated."""
+        return None

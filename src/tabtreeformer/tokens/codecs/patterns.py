@@ -1,0 +1,224 @@
+"""The pattern of texts that a machine wrote (`C-0042`, `a3f9-77`, a UUID), and new texts of the same pattern.
+
+New texts never repeat a text that was learned from, and the pattern keeps none of them: a number in the text continues
+after the largest seen, and where there is no number the space is too large for chance to hit, or the text is longer.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .row_numbers import RowNumbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+ROOM = 10**9
+"""Texts drawn at random need this many times more possible texts than there are rows, or they get longer."""
+MAX_CHOICES = 20
+MAX_CARRIED = 2**60
+"""Row numbers are written into letters with at most this many combinations; further letters are drawn."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One stretch of a text: one of `choices`, or characters of `alphabet`."""
+
+    choices: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+    alphabet: str = ""
+    lengths: tuple[int, int] = (0, 0)
+    """Minimum and maximum of characters."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Stretches in order; `counter` is the one that holds a running number."""
+
+    name: ClassVar[str] = "pattern"
+
+    runs: tuple[Run, ...]
+    counter: int | None
+    last: int
+    """The largest number seen there."""
+    width: int | None
+    """Digits of the number, zeros in front; None where it has none in front."""
+    spare: bool
+    """Whether texts drawn at random are sure not to repeat one that was learned from."""
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], floor: int) -> Pattern | None:
+        """The pattern that all distinct texts share, or None; a stretch keeps only words that `floor` of them have."""
+        if not texts:
+            return None
+        if all(UUID.fullmatch(text) for text in texts):
+            return _uuids(upper=any("A" <= c <= "F" for text in texts for c in text))
+        stretches = [re.findall(r"[0-9]+|[^\W\d_]+|[\W_]", text) for text in texts]
+        shapes = {tuple(_sort(s) for s in stretch) for stretch in stretches}
+        if len(shapes) == 1 and "" not in texts:
+            return cls._of_stretches(list(zip(*stretches, strict=True)), len(texts), floor)
+        if len({len(text) for text in texts}) == 1 and all(c.isalnum() and c.isascii() for t in texts for c in t):
+            alphabet = _alphabet("".join(texts))
+            run = Run(alphabet=alphabet, lengths=(len(texts[0]), len(texts[0])))
+            return cls((run,), None, 0, None, _roomy((run,), len(texts)))
+        return None
+
+    @classmethod
+    def _of_stretches(cls, columns: list[tuple[str, ...]], n: int, floor: int) -> Pattern | None:
+        numbers = [i for i, column in enumerate(columns) if _sort(column[0]) == "0" and len(set(column)) > 1]
+        counter = max(numbers, key=lambda i: len(set(columns[i])), default=None)
+        runs = tuple(_run(column, floor) for column in columns)
+        if counter is None:
+            free = any(run.alphabet for run in runs)
+            return cls(runs, None, 0, None, _roomy(runs, n)) if free else None
+        widths = {len(text) for text in columns[counter]}
+        padded = len(widths) == 1 or any(text[0] == "0" and len(text) > 1 for text in columns[counter])
+        last = max(int(text) for text in columns[counter])
+        return cls(runs, counter, last, max(widths) if padded else None, True)
+
+    def rounded(self) -> Pattern:
+        """The same, continuing from a round number instead of the largest seen."""
+        return self if self.counter is None else replace(self, last=round_above(self.last))
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """Write one text per row, all different, also from those of rows that are written elsewhere."""
+        n = len(rows)
+        letters = [self._letters(run, n, rng) for run in self.runs]
+        lengths = [self._lengths(run, n, rng) for run in self.runs]
+        again = np.zeros(n, dtype=np.int64)
+        if self.counter is None:
+            again = self._number_letters(letters, lengths, rows)
+        columns = []
+        for place, run in enumerate(self.runs):
+            if place == self.counter:
+                columns.append([str(self.last + 1 + int(i)).zfill(self.width or 0) for i in rows.numbers])
+            elif run.choices:
+                columns.append([run.choices[i] for i in rng.choice(len(run.choices), n, p=np.array(run.shares))])
+            else:
+                pairs = zip(np.array(list(run.alphabet))[letters[place]], lengths[place], strict=True)
+                columns.append(["".join(row[:length]) for row, length in pairs])
+        texts = ["".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * n
+        return [text + _numeral(int(k), self._tail) if k else text for text, k in zip(texts, again, strict=True)]
+
+    def _number_letters(
+        self, letters: list[NDArray[np.int64]], lengths: list[NDArray[np.int64]], rows: RowNumbers
+    ) -> NDArray[np.int64]:
+        """Put the numbers of the rows, scattered, into the letters that every text has; how often all were used up."""
+        size, carriers = 1, []
+        for place, run in enumerate(self.runs):
+            least = run.lengths[0] if self.spare else run.lengths[1] + 1
+            for k in range(least if run.alphabet else 0):
+                if size * len(run.alphabet) <= MAX_CARRIED:
+                    size *= len(run.alphabet)
+                    carriers.append((place, k))
+        code = rows.scattered(size)
+        for place, k in carriers:
+            code, letters[place][:, k] = np.divmod(code, len(self.runs[place].alphabet))
+        again = rows.numbers // size
+        # Those that come again are longer than all others.
+        lengths[:] = [np.where(again > 0, all_.shape[1], own) for all_, own in zip(letters, lengths, strict=True)]
+        return again
+
+    def _letters(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Places in the alphabet, as many as the longest text needs (n, most)."""
+        return rng.integers(max(len(run.alphabet), 1), size=(n, run.lengths[1] + (not self.spare)))
+
+    def _lengths(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        low, high = run.lengths
+        return rng.integers(low, high + 1, n) if self.spare else np.full(n, high + 1)
+
+    @property
+    def _tail(self) -> str:
+        """What a text that comes again is made longer with."""
+        return next((run.alphabet for run in reversed(self.runs) if run.alphabet), string.digits)
+
+    @property
+    def example(self) -> str:
+        """One text of the pattern."""
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest text, its running number aside."""
+        return max([self.width or 0, *(length for run in self.runs for length in run.lengths)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        runs = [[list(r.choices), list(r.shares), r.alphabet, list(r.lengths)] for r in self.runs]
+        return {"runs": runs, **{name: getattr(self, name) for name in ("counter", "last", "width", "spare")}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        runs = tuple(Run(tuple(c), tuple(s), a, (low, high)) for c, s, a, (low, high) in data["runs"])
+        lengths = [data["width"] or 0, *(length for run in runs for length in run.lengths)]
+        if not all(type(length) is int and length >= 0 for length in lengths):
+            raise ValueError("the lengths of a pattern must be whole numbers from 0")
+        return cls(**{**data, "runs": runs})
+
+
+def _numeral(number: int, alphabet: str) -> str:
+    """A number from 1 in the letters of an alphabet; no two are the same."""
+    text = ""
+    while number:
+        number, place = divmod(number - 1, len(alphabet))
+        text = alphabet[place] + text
+    return text
+
+
+def round_above(number: int) -> int:
+    """The next number above that has two digits and zeros, or a whole ten: how large the largest was, and no more."""
+    step: int = 10 ** max(len(str(abs(number))) - 2, 1)
+    return (number // step + 1) * step
+
+
+def _sort(stretch: str) -> str:
+    """The sort of a stretch: digits, letters, or the sign itself."""
+    return "0" if stretch[0] in string.digits else "a" if stretch.isalpha() else stretch
+
+
+def _run(texts: tuple[str, ...], floor: int) -> Run:
+    counts = Counter(texts)
+    if (len(counts) <= MAX_CHOICES and min(counts.values()) >= floor) or len(counts) == 1:
+        choices = tuple(sorted(counts))
+        return Run(choices, tuple(counts[choice] / len(texts) for choice in choices))
+    lengths = [len(text) for text in counts]
+    return Run(alphabet=_alphabet("".join(counts)), lengths=(min(lengths), max(lengths)))
+
+
+def _alphabet(characters: str) -> str:
+    """The plainest alphabet that holds all characters."""
+    used = set(characters)
+    hexadecimal = used - set(string.digits) <= set("abcdef") or used - set(string.digits) <= set("ABCDEF")
+    lower, upper = (any(test(c) for c in used) for test in (str.islower, str.isupper))
+    digits = bool(used & set(string.digits))
+    if hexadecimal and digits and (lower or upper):
+        return string.digits + ("abcdef" if lower else "ABCDEF")
+    parts = (digits, string.digits), (upper, string.ascii_uppercase), (lower, string.ascii_lowercase)
+    return "".join(letters for wanted, letters in parts if wanted) or string.ascii_lowercase
+
+
+def _roomy(runs: tuple[Run, ...], n: int) -> bool:
+    space = 1.0
+    for run in runs:
+        space *= max(len(run.choices), float(len(run.alphabet)) ** run.lengths[0], 1.0)
+    return space >= ROOM * n
+
+
+def _uuids(*, upper: bool) -> Pattern:
+    """Version 4, variant 1."""
+    digits = "0123456789" + ("ABCDEF" if upper else "abcdef")
+    variant = "89AB" if upper else "89ab"
+    runs = [Run(alphabet=digits, lengths=(8, 8)), Run(("-",), (1.0,)), Run(alphabet=digits, lengths=(4, 4))]
+    runs += [Run(("-4",), (1.0,)), Run(alphabet=digits, lengths=(3, 3)), Run(("-",), (1.0,))]
+    runs += [Run(alphabet=variant, lengths=(1, 1)), Run(alphabet=digits, lengths=(3, 3)), Run(("-",), (1.0,))]
+    return Pattern((*runs, Run(alphabet=digits, lengths=(12, 12))), None, 0, None, True)

@@ -1,0 +1,54 @@
+"""Which rows of the whole a part is: what must not repeat in a table is counted by its rows, not drawn.
+
+Parts of a table can then be written anywhere and in any order, and still no key comes twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUNDS = 4
+"""Of a Feistel network; four make a permutation that looks random."""
+
+
+@dataclass(frozen=True)
+class RowNumbers:
+    """The numbers of rows, from 0, and the seed of the table that they are of."""
+
+    numbers: NDArray[np.int64]
+    seed: int = 0
+
+    @classmethod
+    def first(cls, n: int) -> RowNumbers:
+        """The first n rows of a table."""
+        return cls(np.arange(n))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def scattered(self, size: int) -> NDArray[np.int64]:
+        """Numbers below `size` in an order that depends on the seed: each comes once before any comes again."""
+        assert 0 < size <= 2**60
+        half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
+        mask = np.uint64((1 << int(half)) - 1)
+        keys = np.random.SeedSequence(self.seed).generate_state(ROUNDS, np.uint64)
+        places = (self.numbers % size).astype(np.uint64)
+        outside = np.ones(len(places), dtype=bool)
+        while outside.any():  # the network permutes a power of four: walk on until back inside
+            left, right = places[outside] >> half, places[outside] & mask
+            for key in keys:
+                left, right = right, left ^ (_mixed(right ^ key) & mask)
+            places[outside] = (left << half) | right
+            outside = places >= np.uint64(size)
+        return places.astype(np.int64)
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits that depend on all bits of x."""
+    for factor in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93):
+        x = x * np.uint64(factor)
+        x ^= x >> np.uint64(32)
+    return x

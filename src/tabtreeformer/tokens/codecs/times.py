@@ -1,0 +1,253 @@
+"""Times and durations: whole numbers on the column's own clock.
+
+A time is a day and an hour. Few days are kept exactly. Many are a week and a weekday, so that the rhythm of the week is
+learned with all else (a column of business days has five weekdays to choose from), or a month where every day is the
+first or the last of one. The ids of days, weeks and months follow time, so that a range of times is a range of ids. A
+column that only knows midnight has no slot for the hour.
+
+Shapes: `N` values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...config.settings import TokenConfig
+from ...data.schema import DATETIME, Column
+from ..constraints.plain_columns import Bounds
+from ..layout import Slot
+from .atoms import AtomCodec
+from .base import Floats, Ids, Mask, Span
+from .measured import MeasuredCodec
+from .row_numbers import RowNumbers
+from .ticks import DAY_SECONDS, UNITS, widest_step
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FEW_DAYS = 60
+"""Up to this many different days are kept one by one."""
+RARE_DAYS = 0.1
+"""Share of rows whose day is rare up to which days are kept one by one."""
+MAX_DAYS = 10_000
+"""Days of one interval that are listed."""
+MONDAY = 3
+"""Days from a Monday to 1970-01-01, which was a Thursday."""
+
+DAYS, WEEKS, MONTH_STARTS, MONTH_ENDS = "days", "weeks", "month starts", "month ends"
+
+
+@dataclass(frozen=True)
+class TimeCodec(MeasuredCodec):
+    """Fitted state of a column of times."""
+
+    name: ClassVar[str] = "times"
+    kinds: ClassVar[tuple[str, ...]] = (DATETIME,)
+
+    day: int
+    """Counts of the column's unit per day."""
+    step: int
+    """Counts between two times of day that the column distinguishes."""
+    calendar: str
+    """How a day is written as ids: `days`, `weeks` (a week and a weekday), `month starts` or `month ends`."""
+    parts: tuple[AtomCodec, ...]
+    """Codecs of the day, or the week and the weekday, or the month; then that of the time of day."""
+    low: int
+    high: int
+    """First and last time seen; with a floor, those that the parts can make."""
+
+    @classmethod
+    def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
+        """Find the calendar and the clock, and cut both into ids."""
+        counts = values.to_numpy(dtype=np.int64)
+        day = DAY_SECONDS * UNITS[column.unit]
+        days = counts // day
+        clock = counts - days * day
+        step = widest_step(clock, column.unit)
+        calendar = _calendar(days, min(FEW_DAYS, config.quantiles), config.rare_floor)
+        parts = [*split_days(days, calendar), clock // step]
+        codecs = tuple(AtomCodec.learn(pd.Series(part), column, config) for part in parts)
+        if config.rare_floor > 1:
+            return cls._within_parts(day, step, calendar, codecs)
+        return cls(day, step, calendar, codecs, int(counts.min()), int(counts.max()))
+
+    @classmethod
+    def _within_parts(cls, day: int, step: int, calendar: str, parts: tuple[AtomCodec, ...]) -> Self:
+        """A codec whose range is what its parts can make."""
+        *date, clock = parts
+        ends = []
+        for end in ("low", "high"):
+            days = _join([np.array([int(getattr(part, end))]) for part in date], calendar)
+            ends.append(int(days[0]) * day + int(getattr(clock, end)) * step)
+        return cls(day, step, calendar, parts, *ends)
+
+    def slots(self, column: int) -> tuple[Slot, ...]:
+        """Those of the parts that vary, the longer time before the shorter."""
+        return tuple(slot for part in self.parts if _varies(part) for slot in part.slots(column))
+
+    def encode(self, values: pd.Series) -> Ids:
+        """Counts (N,) → ids."""
+        counts = np.clip(values.to_numpy(dtype=np.int64), self.low, self.high)
+        days = counts // self.day
+        parts = [*split_days(days, self.calendar), (counts - days * self.day) // self.step]
+        ids = [codec.encode(pd.Series(part)) for codec, part in zip(self.parts, parts, strict=True) if _varies(codec)]
+        return np.concatenate(ids, axis=1) if ids else np.empty((len(values), 0), dtype=np.int64)
+
+    def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[np.int64]:
+        """Ids → counts (N,), inside the range seen."""
+        parts, start = [], 0
+        for codec in self.parts:
+            width = 1 if _varies(codec) else 0
+            own = ids[:, start : start + width] if width else np.zeros((len(ids), 1), dtype=np.int64)
+            parts.append(codec.decode(own, rng).astype(np.int64))
+            start += width
+        *date, clock = parts
+        days = self._within(_join(date, self.calendar))
+        counts: NDArray[np.int64] = np.clip(days * self.day + clock * self.step, self.low, self.high)
+        return counts
+
+    def reach(self, spans: Sequence[Span]) -> list[Mask | None]:
+        """Ids of the first slot from which a time inside a span can be reached; all of the others."""
+        slots = self.slots(0)
+        if not slots or not _varies(self.parts[0]):
+            return [None] * len(slots)
+        part = self.parts[0]
+        reached = np.zeros(len(part.lows), dtype=bool)
+        for low, high in spans:
+            days = np.array([int(low) // self.day, int(high) // self.day])
+            first, last = split_days(days, self.calendar)[0]
+            reached |= (part.highs >= first) & (part.lows <= last)
+        return [reached, *([None] * (len(slots) - 1))]
+
+    def draw_within(
+        self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """The nearest times that the column's clock shows inside a span."""
+        ends = np.array([end for span in spans for end in span], dtype=values.dtype)
+        return np.asarray(ends[np.abs(values[:, None] - ends).argmin(1)])
+
+    def log_widths(self, ids: NDArray[Any]) -> Floats:
+        """Log of how many steps of the clock each row's ids stand for (N,)."""
+        logs, stop = np.zeros(len(ids)), 0
+        for part in self.parts:
+            if _varies(part):
+                stop += 1
+                logs += part.log_widths(ids[:, :stop])
+        return logs
+
+    def bounds(self) -> Bounds:
+        """What the column may hold."""
+        return Bounds(self.settle, self.low, self.high, 0)
+
+    def beside(self, value: Any, *, up: bool) -> Any:
+        """One count of the clock more or less."""
+        return value + (1 if up else -1)
+
+    def _within(self, days: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move a day of the first or last week that lies outside the range by whole weeks: Mondays stay Mondays."""
+        first, last = self.low // self.day, self.high // self.day
+        if self.calendar != WEEKS:
+            return np.clip(days, first, last)
+        days = np.where(days < first, days + 7 * -((days - first) // 7), days)
+        days = np.where(days > last, days - 7 * -((last - days) // 7), days)
+        return np.clip(days, first, last)
+
+    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
+        """Move times to the nearest that the column may hold, upwards or downwards."""
+        counts = np.clip(values.astype(np.int64), self.low, self.high)
+        days, clock = counts // self.day, counts % self.day
+        steps = -(-clock // self.step) if up else clock // self.step
+        first, last = int(self.parts[-1].low), int(self.parts[-1].high)
+        # A time of day outside those seen belongs to the day after, or before.
+        beyond = steps > last if up else steps < first
+        days = days + np.where(beyond, 1 if up else -1, 0)
+        moved = self._settle_days(days, up=up)
+        steps = np.where(beyond | (moved != days), first if up else last, np.clip(steps, first, last))
+        return np.clip(moved * self.day + steps * self.step, self.low, self.high)
+
+    def _settle_days(self, days: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
+        part = self.parts[1 if self.calendar == WEEKS else 0]
+        known = _whole_inside(part) if self.calendar in (DAYS, WEEKS) else np.empty(0, dtype=np.int64)
+        if self.calendar == DAYS:
+            place = np.searchsorted(known, days, side="left" if up else "right") - (0 if up else 1)
+            return known[np.clip(place, 0, len(known) - 1)]
+        if self.calendar == WEEKS:
+            settled = days.copy()
+            for _ in range(6):
+                wrong = ~np.isin((settled + MONDAY) % 7, known)
+                settled += np.where(wrong, 1 if up else -1, 0)
+            return settled
+        months = split_days(days, self.calendar)[0]
+        same = _join([months], self.calendar)
+        months += np.where(same < days, 1, 0) if up else np.where(same > days, -1, 0)
+        return _join([months], self.calendar)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        derived = all(part.protected for part in self.parts)
+        names = ("day", "step", "calendar") if derived else ("day", "step", "calendar", "low", "high")
+        fields = {name: getattr(self, name) for name in names}
+        return {**fields, "parts": [part.to_json() for part in self.parts]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        if data["calendar"] not in (DAYS, WEEKS, MONTH_STARTS, MONTH_ENDS):
+            raise ValueError(f"there is no calendar {data['calendar']!r}")
+        if any(type(data[name]) is not int or data[name] < 1 for name in ("day", "step")):
+            raise ValueError("days and steps of a column of times must be whole numbers from 1")
+        parts = tuple(AtomCodec.from_json(part) for part in data["parts"])
+        if len(parts) != (3 if data["calendar"] == WEEKS else 2):
+            raise ValueError("a column of times has parts that do not fit its calendar")
+        if "low" not in data:
+            return cls._within_parts(data["day"], data["step"], data["calendar"], parts)
+        return cls(**{**data, "parts": parts})
+
+
+def _calendar(days: NDArray[np.int64], most: int, floor: int) -> str:
+    """How days become ids: one by one only if they are few, and nearly all rows share their day with enough others."""
+    distinct, counts = np.unique(days, return_counts=True)
+    if len(distinct) <= most and counts[counts < floor].sum() <= RARE_DAYS * len(days):
+        return DAYS
+    for calendar in (MONTH_STARTS, MONTH_ENDS):
+        if np.array_equal(_join(split_days(distinct, calendar), calendar), distinct):
+            return calendar
+    return WEEKS
+
+
+def split_days(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]]:
+    """Day numbers since 1970 → the parts that the calendar makes of them."""
+    if calendar == DAYS:
+        return [days]
+    if calendar == WEEKS:
+        return [(days + MONDAY) // 7, (days + MONDAY) % 7]
+    return [days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)]
+
+
+def _join(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64]:
+    """Inverse of `split_days`."""
+    if calendar == DAYS:
+        return parts[0]
+    if calendar == WEEKS:
+        return parts[0] * 7 + parts[1] - MONDAY
+    months = parts[0] + (calendar == MONTH_ENDS)
+    days: NDArray[np.int64] = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return days - (calendar == MONTH_ENDS)
+
+
+def _whole_inside(part: AtomCodec) -> NDArray[np.int64]:
+    """The whole numbers that the ids of a part stand for, ascending."""
+    lows, highs = np.ceil(part.lows).astype(np.int64), np.floor(part.highs).astype(np.int64)
+    if part.protected and (highs - lows).sum() <= MAX_DAYS:
+        return np.concatenate([np.arange(a, b + 1) for a, b in zip(lows, highs, strict=True)])
+    return lows
+
+
+def _varies(part: AtomCodec) -> bool:
+    return len(part.lows) > 1

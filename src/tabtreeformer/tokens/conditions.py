@@ -1,0 +1,100 @@
+"""What a value may be: the small language of `sample(n, given=…)`.
+
+{"sex": "Female"}                  equal
+{"age": (30, 40)}                  between, for numbers, times and durations
+{"state": ["CA", "NY"]}            one of
+{"age": ge(40), "note": missing()} and so on: eq, ne, lt, le, gt, ge, between, isin, missing, present
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..errors import ConfigError
+
+Given = Any
+"""A condition, or a plain value that means one."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An operator and its operands."""
+
+    operator: str
+    operands: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        shown = ", ".join(repr(operand) for operand in self.operands)
+        return f"{self.operator}({shown})"
+
+
+def eq(value: Any) -> Condition:
+    """Equal to the value."""
+    return Condition("eq", (value,))
+
+
+def ne(value: Any) -> Condition:
+    """Anything but the value, and not missing."""
+    return Condition("ne", (value,))
+
+
+def lt(value: Any) -> Condition:
+    """Less than the value."""
+    return Condition("lt", (value,))
+
+
+def le(value: Any) -> Condition:
+    """At most the value."""
+    return Condition("le", (value,))
+
+
+def gt(value: Any) -> Condition:
+    """More than the value."""
+    return Condition("gt", (value,))
+
+
+def ge(value: Any) -> Condition:
+    """At least the value."""
+    return Condition("ge", (value,))
+
+
+def between(low: Any, high: Any) -> Condition:
+    """From low to high, both included."""
+    return Condition("between", (low, high))
+
+
+def isin(values: Iterable[Any]) -> Condition:
+    """One of the values."""
+    chosen = tuple(values)
+    if not chosen:
+        raise ConfigError("isin() needs at least one value")
+    return Condition("isin", chosen)
+
+
+def missing() -> Condition:
+    """No value."""
+    return Condition("missing")
+
+
+def present() -> Condition:
+    """Any value, but one."""
+    return Condition("present")
+
+
+def as_condition(value: Given, *, measured: bool) -> Condition:
+    """Read a plain value: a pair is a range where values are `measured`, a list or set a choice, None no value."""
+    if isinstance(value, Condition):
+        return value
+    if isinstance(value, tuple) and measured:
+        if len(value) != 2:
+            raise ConfigError(f"a range is a pair (low, high), got {value!r}; for a choice of values use a list")
+        return between(*value)
+    if isinstance(value, list | set | frozenset | tuple):
+        return isin(value)
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return missing()
+    return eq(value)

@@ -1,0 +1,41 @@
+"""A table as plain values, in which relations are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Name = str | int
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Columns by name: values as `Column.read` gives them (anything where missing), and where they are missing."""
+
+    values: dict[Name, NDArray[Any]]
+    gaps: dict[Name, NDArray[np.bool_]]
+
+    def present(self, *names: Name) -> NDArray[np.bool_]:
+        """Rows in which all of these columns have a value."""
+        return np.asarray(~np.logical_or.reduce([self.gaps[name] for name in names]))
+
+    def labels(self, name: Name) -> NDArray[Any]:
+        """The values of a column as objects, None where missing."""
+        labels = np.array(self.values[name].tolist(), dtype=object)
+        labels[self.gaps[name]] = None
+        return labels
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a column may hold, for those who change its values."""
+
+    settle: Callable[..., Any]
+    """Moves values to the nearest that the column may hold: `settle(values, up=True)`."""
+    low: Any
+    high: Any
+    decimals: int | None

@@ -1,0 +1,158 @@
+"""A table to value ids and back: one id per category, a bin and its quantile or one interval per number, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..config.settings import TokenConfig
+from ..data.schema import MEASURED, Schema
+from ..laws import Laws
+from .codecs.base import Allowed
+from .codecs.column import ColumnCodec
+from .codecs.labels import protected_column
+from .codecs.row_numbers import RowNumbers
+from .constraints import Plain, RuleSet
+from .constraints.plain_columns import Bounds
+from .layout import Slot, SlotKind
+
+NO_RULES = RuleSet()
+MAX_SAID = 20
+"""Laws that are listed while fitting; all are in the summary."""
+NOTHING = Slot(SlotKind.CATEGORY, -1, 1)
+"""The only slot of a table in which nothing is to be learned: every row needs one. It belongs to no column."""
+
+
+@dataclass(frozen=True)
+class TableCodec:
+    """Fitted state of all columns that are learned, in table order, and of the laws between columns.
+
+    A table is expressed by its laws before it is encoded, and restored by them after it is decoded: `columns` are those
+    of the expressed table, `schema` is that of the table itself.
+    """
+
+    schema: Schema
+    columns: tuple[ColumnCodec, ...]
+    rules: RuleSet = NO_RULES
+    """Relations that decoded rows keep, of a table that was learned under differential privacy."""
+    found: Laws | None = None
+    """Laws of the table; none where it is None."""
+
+    @classmethod
+    def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig, laws: Laws | None = None) -> TableCodec:
+        """Fit every column that the laws leave; `df` has passed `Schema.validate`."""
+        schema = protected_schema(schema, df, config.rare_floor)
+        if laws is None or not laws.laws:
+            return cls(schema, tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns))
+        laws = replace(laws, schema=schema)
+        expressed = laws.express(df)
+        columns = tuple(ColumnCodec.learn(expressed[c.name], c, config) for c in laws.expressed_schema.columns)
+        return cls(schema, columns, found=laws)
+
+    @cached_property
+    def laws(self) -> Laws:
+        """The laws of the table."""
+        return Laws(self.schema) if self.found is None else self.found
+
+    @property
+    def expressed(self) -> Schema:
+        """The columns that are learned: those that the laws leave."""
+        return self.laws.expressed_schema
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What every row keeps, as sentences."""
+        return (*self.laws.texts, *self.rules.texts)
+
+    def place_of(self, name: str | int) -> int | None:
+        """Place of a column of the table among those that are learned; None where a law computes or replaces it."""
+        return self.expressed.names.index(name) if self.laws.passes(name) else None
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Value slots in table order."""
+        slots = tuple(slot for index, codec in enumerate(self.columns) for slot in codec.slots(index))
+        return slots or (NOTHING,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how columns are treated."""
+        said = [*self.laws.say(), *self.rules.texts]
+        more = (f"… and {len(said) - MAX_SAID:,} more laws",) if len(said) > MAX_SAID else ()
+        kept = (f"every row keeps: {text}" for text in said[:MAX_SAID])
+        return (*(codec.note for codec in self.columns if codec.note is not None), *kept, *more)
+
+    def encode(self, df: pd.DataFrame) -> NDArray[np.int64]:
+        """Table → local ids (N, D)."""
+        return self.encode_expressed(self.laws.express(df))
+
+    def encode_expressed(self, df: pd.DataFrame) -> NDArray[np.int64]:
+        """Expressed table → local ids (N, D)."""
+        parts = [codec.encode(df[codec.column.name]) for codec in self.columns]
+        ids = np.concatenate(parts, axis=1)
+        return ids if ids.shape[1] else np.zeros((len(df), 1), dtype=np.int64)
+
+    def decode(
+        self,
+        ids: NDArray[Any],
+        rng: np.random.Generator,
+        rows: RowNumbers | None = None,
+        within: Mapping[int, Allowed] | None = None,
+    ) -> pd.DataFrame:
+        """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
+
+        Where a table is written in parts, `rows` says which of its rows these are: no key comes twice. Values of the
+        columns that `within` limits, by their place, stay inside them.
+        """
+        return self.laws.restore(self.decode_expressed(ids, rng, rows, within), rng)
+
+    def decode_expressed(
+        self,
+        ids: NDArray[Any],
+        rng: np.random.Generator,
+        rows: RowNumbers | None = None,
+        within: Mapping[int, Allowed] | None = None,
+    ) -> pd.DataFrame:
+        """Local ids (N, D) → the table that `Laws.restore` takes."""
+        values, gaps, start = {}, {}, 0
+        for place, codec in enumerate(self.columns):
+            name, width = codec.column.name, codec.width
+            own = ids[:, start : start + width]
+            values[name], gaps[name] = codec.decode(own, rng, rows)
+            if within and place in within:
+                values[name] = codec.move_into(within[place], own, values[name], gaps[name], rng)
+            start += width
+        if self.rules.rules:
+            self.rules.keep(Plain(values, gaps), self._bounds, rng)
+        if not self.columns:
+            return pd.DataFrame(index=range(len(ids)))
+        return self.expressed.restore(values, gaps)
+
+    @cached_property
+    def _bounds(self) -> dict[str | int, Bounds]:
+        """What columns with an order may hold."""
+        return {c.column.name: c.bounds for c in self.columns if c.column.kind in MEASURED}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, one entry per column, each under the name of its codec."""
+        plain = {"columns": [codec.to_json() for codec in self.columns], "rules": self.rules.to_json()}
+        return plain | ({"laws": self.laws.to_json()} if self.laws.laws else {})
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> TableCodec:
+        """Inverse of `to_json`."""
+        laws = Laws.from_json(data.get("laws", []), schema)
+        pairs = zip(data["columns"], laws.expressed_schema.columns, strict=True)
+        columns = tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs)
+        return cls(schema, columns, RuleSet.from_json(data["rules"], schema), laws if laws.laws else None)
+
+
+def protected_schema(schema: Schema, df: pd.DataFrame, floor: int) -> Schema:
+    """The schema without categories of a dtype that too few rows have."""
+    return replace(schema, columns=tuple(protected_column(c, df[c.name], floor) for c in schema.columns))

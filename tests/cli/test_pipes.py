@@ -1,0 +1,38 @@
+"""Tables from standard input and to standard output."""
+
+import io
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from tabtreeformer import SchemaError, open_chunks, read_table
+
+TINY = ["tree.tune=false", "tree.params.n_estimators=2", "model.width=8", "model.layers=1", "train.steps=2"]
+
+
+def ttf(*words, given=b"", folder):
+    command = [sys.executable, "-m", "tabtreeformer", *map(str, words)]
+    return subprocess.run(command, input=given, capture_output=True, cwd=folder, check=False)
+
+
+def test_a_table_goes_through_pipes(tmp_path, mixed):
+    content = mixed.to_csv(index=False, sep=";").encode()
+    settings = [word for setting in TINY for word in ("--set", setting)]
+    done = ttf("fit", "-", "-o", "m.tabtree", "-q", "--privacy", "off", *settings, given=content, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = ttf("sample", "m.tabtree", "-n", 7, "-o", "-", folder=tmp_path)
+    assert done.returncode == 0
+    assert b"wrote 7 rows" in done.stderr  # and not between the rows
+    assert pd.read_csv(io.BytesIO(done.stdout)).shape == (7, mixed.shape[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["m.tabtree"]
+
+
+def test_faults_of_a_pipe_name_it(monkeypatch):
+    for content, message in ((b"a,b\n1\n", "standard input, line 2 has 1 field"), (b"", "standard input is empty")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        with pytest.raises(SchemaError, match=message):
+            read_table("-")
+    with pytest.raises(SchemaError, match="standard input is read once, not in parts"):
+        open_chunks("-")

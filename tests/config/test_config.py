@@ -1,0 +1,148 @@
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+from tabtreeformer.config.override import RETIRED, parse_settings
+from tabtreeformer.config.presets import PRESETS, configure
+from tabtreeformer.config.settings import Config, ModelConfig, TrainConfig
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.model.loss import ordinal_weights
+from tabtreeformer.trees.tuning import FOLDS
+
+
+def test_presets_hold_the_constants_of_the_paper(paper_config):
+    def value(*path):
+        node = paper_config
+        for name in path:
+            node = node[name]
+        return node["value"]
+
+    for name, size in (("S", "S"), ("L", "L"), ("NM", "L")):
+        config = PRESETS[name]
+        assert config.tokens.bins == value("tokenizer", "K_kmeans_bins")
+        assert config.tokens.quantiles == value("tokenizer", "Q_quantiles")
+        assert config.model.width == value("transformer", "sizes", size, "hidden")
+        assert config.model.feed_forward == value("transformer", "sizes", size, "feed_forward")
+        assert config.model.heads == value("transformer", "sizes", size, "heads")
+        assert config.model.layers == value("transformer", "n_layers")
+        assert config.train.steps == value("training", "max_steps_s")
+        assert config.train.batch_size == value("training", "batch_size_per_device")
+        assert config.train.learning_rate == value("training", "learning_rate")
+        assert config.train.validate_every == value("training", "validation_interval_steps")
+        assert (config.tree.model, config.tree.trials, FOLDS) == ("lightgbm", 50, 3)
+    weights = inspect.signature(ordinal_weights).parameters
+    assert weights["sigma"].default == value("loss", "sigma")
+    assert weights["floor"].default == value("loss", "m")
+    for name in ("S", "L"):
+        config = PRESETS[name]
+        assert list(config.train.leaf_mask) == value("masking", "leaf_ratio_range")
+        assert list(config.train.value_mask) == value("masking", "value_ratio_range")
+        assert config.train.patience == value("training", "early_stopping_patience")
+        assert config.train.restore_best
+        assert config.sampling.temperature_category == value("generation", "temperature_categorical")
+        assert config.sampling.temperature_numeric == value("generation", "temperature_numeric")
+    nm = PRESETS["NM"]
+    assert set(nm.train.leaf_mask) == {value("masking", "leaf_ratio_NM")}
+    assert set(nm.train.value_mask) == {value("masking", "value_ratio_NM")}
+    assert nm.train.patience == value("training", "early_stopping_patience_NM")
+    assert not nm.train.restore_best
+    assert nm.sampling.temperature_category == value("generation", "temperature_categorical_NM")
+    assert nm.sampling.temperature_numeric == value("generation", "temperature_numeric_NM")
+
+
+def test_configs_of_earlier_versions_are_read_unless_they_use_what_is_gone():
+    config = configure("S", {})
+    earlier = config.to_json()
+    for name, only in RETIRED.items():
+        section, field = name.split(".")
+        earlier[section][field] = only
+    assert Config.from_json(earlier) == config
+    earlier["train"]["leaf_loss"] = False
+    with pytest.raises(ConfigError, match=r"train\.leaf_loss=False, a setting that no longer exists"):
+        Config.from_json(earlier)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_config_survives_json(preset):
+    config = configure(preset, {"tree": {"params": {"n_estimators": 7}}, "train": {"leaf_mask": [0.1, 0.2]}})
+    assert Config.from_json(config.to_json()) == config
+
+
+def test_overrides_reach_every_field_and_leave_the_others():
+    for section in dataclasses.fields(Config):
+        defaults = getattr(Config(), section.name)
+        if defaults is None:
+            continue  # a forest, which networks do not have
+        for field in dataclasses.fields(defaults):
+            value = getattr(defaults, field.name)
+            changed = configure("S", {section.name: {field.name: value}})
+            assert changed == PRESETS["S"], (section.name, field.name)
+    config = configure("L", {"train": {"steps": 200}})
+    assert config.train.steps == 200
+    assert config.model == PRESETS["L"].model
+
+
+def test_trees_that_write_have_a_forest_and_come_back_from_json():
+    config = configure("trees", {"forest": {"bags": 3}}, n_rows=1_000_000)
+    assert (config.forest.bags, config.forest.leaf_rows) == (3, 200)
+    assert Config.from_json(config.to_json()) == config
+
+
+def test_a_section_can_be_a_whole_dataclass():
+    assert configure("S", {"model": ModelConfig(width=8, heads=2)}).model.width == 8
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert configure("S", {"train": {"steps": np.int64(3), "clip": np.float32(2)}}).train == TrainConfig(
+        steps=3, clip=2.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"train": {"stepps": 3}}, "there is no setting train.stepps; known: train.steps"),
+        ({"training": {"steps": 3}}, "there is no setting training; known: tree, tokens"),
+        ({"train": {"steps": "many"}}, "train.steps must be a whole number, got 'many'"),
+        ({"train": {"steps": 2.5}}, "train.steps must be a whole number, got 2.5"),
+        ({"train": {"steps": True}}, "train.steps must be a whole number, got True"),
+        ({"train": {"steps": 0}}, "train.steps must be at least 1, got 0"),
+        ({"train": {"leaf_mask": 0.5}}, "train.leaf_mask must be 2 values"),
+        ({"train": {"leaf_mask": [0.9, 0.5]}}, "train.leaf_mask must be two shares in order"),
+        ({"train": {"precision": "int8"}}, "train.precision must be one of auto, fp32, fp16, bf16, got 'int8'"),
+        ({"model": {"heads": 7}}, "model.heads must divide model.width, got heads=7, width=256"),
+        ({"model": {"dropout": 1}}, "model.dropout must be in"),
+        ({"model": {"backbone": "llama"}}, "model.backbone must be 'gpt2' or 'hf:<model type>', got 'llama'"),
+        ({"tree": {"model": "random_forest"}}, "tree.model must be one of lightgbm, xgboost"),
+        ({"tree": {"timeout_seconds": 0}}, "tree.timeout_seconds must be above 0"),
+        ({"tokens": {"scheme": "words"}}, "tokens.scheme must be one of quantile, atoms"),
+        ({"sampling": {"temperature_numeric": 0}}, "sampling.temperature_numeric must be above 0"),
+        ({"train": 3}, "train must be TrainConfig, got 3"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(overrides, message):
+    with pytest.raises(ConfigError, match="^" + message.replace("[", r"\[").replace("(", r"\(")):
+        configure("S", overrides)
+
+
+def test_an_unknown_preset_lists_the_known():
+    with pytest.raises(ConfigError, match="preset must be one of auto, trees, S, L, NM, got 'XL'"):
+        configure("XL", {})
+
+
+def test_settings_are_read_from_text():
+    read = parse_settings(
+        ["train.steps=200", "tree.params.n_estimators=5", "tree.model=none", "train.leaf_mask=[0, 0.5]"]
+    )
+    assert read == {
+        "train": {"steps": 200, "leaf_mask": [0, 0.5]},
+        "tree": {"params": {"n_estimators": 5}, "model": "none"},
+    }
+
+
+@pytest.mark.parametrize("text", ["train.steps", "steps=3", "=3"])
+def test_a_malformed_setting_says_how_to_write_one(text):
+    with pytest.raises(ConfigError, match=r"section\.field=value"):
+        parse_settings([text])

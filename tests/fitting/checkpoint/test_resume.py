@@ -1,0 +1,48 @@
+"""A fit that is killed and goes on ends with the same model as one that was left alone."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tabtreeformer.artifact.archive import load_json, read_archive
+
+SMALL = {"model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1}}
+AUTO = {**SMALL, "train": {"steps": 60, "validate_every": 7, "patience": 4}}
+PAPER = {
+    "preset": "S",
+    "privacy": "off",
+    "tree": {"trials": 4, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tokens": {"quantiles": 20, "bins": 4},
+    "model": {**SMALL["model"], "dropout": 0.1},
+    "train": {"steps": 40, "batch_size": 16, "validate_every": 6, "patience": 4},
+}
+
+
+def without_seconds(data):
+    """The same data with the clock taken out."""
+    if isinstance(data, dict):
+        return {name: without_seconds(value) for name, value in data.items() if not name.endswith("seconds")}
+    return [without_seconds(value) for value in data] if isinstance(data, list) else data
+
+
+def contents(path):
+    members = read_archive(path)
+    return {**members, "record.json": without_seconds(load_json(members["record.json"]))}
+
+
+@pytest.mark.parametrize(("settings", "seed"), [(AUTO, 0), (PAPER, 1)], ids=["auto", "S"])
+def test_a_killed_fit_goes_on_and_ends_with_the_same_file(tmp_path, settings, seed):
+    script = Path(__file__).parent / "kill_fit.py"
+    command = [sys.executable, str(script), str(tmp_path), json.dumps(settings), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert len(facts["killed"]) == 4, facts
+    assert not facts["left"]  # nothing of the run stays when it ends well
+    whole, killed = contents(tmp_path / "whole.tabtree"), contents(tmp_path / "killed.tabtree")
+    assert whole.keys() == killed.keys()
+    for name in whole:
+        assert whole[name] == killed[name], name

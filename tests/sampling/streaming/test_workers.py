@@ -1,0 +1,99 @@
+"""Jobs in other processes: results come back, errors too, and a worker that dies is replaced."""
+
+import os
+import sys
+
+import pytest
+
+from tabtreeformer.errors import ConfigError, EngineError, SchemaError
+from tabtreeformer.sampling.streaming import workers as engines
+from tabtreeformer.sampling.streaming.workers.processes import run_in_processes
+
+WORK = """
+import os, pathlib, signal
+from tabtreeformer.errors import SchemaError
+
+class Work:
+    def __init__(self, settings, files):
+        self.settings = settings
+        self.text = files["text"].read_text() if "text" in files else ""
+
+    def __call__(self, job):
+        print("a library that prints")
+        folder = pathlib.Path(self.settings["folder"])
+        with (folder / f"done-{job}").open("a") as log:
+            log.write(f"{os.getpid()} ")
+        if job == self.settings.get("deadly") and not (folder / "died").exists():
+            if self.settings.get("once"):
+                (folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job == self.settings.get("wrong"):
+            raise SchemaError("column 'a' is wrong")
+        if job == self.settings.get("broken"):
+            raise RuntimeError("a bug")
+        return {"job": job, "text": self.text}
+"""
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    (tmp_path / "some_work.py").write_text(WORK)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    return "some_work:Work"
+
+
+@pytest.mark.filterwarnings("default")  # ray has warnings of its own
+@pytest.mark.parametrize("engine", engines.ENGINES)
+def test_jobs_are_done_and_a_worker_that_dies_is_replaced(engine, work, tmp_path, request):
+    if engine == "ray":
+        request.getfixturevalue("start_ray")()
+    (tmp_path / "words.txt").write_text("hello")
+    settings = {"folder": str(tmp_path), "deadly": 2, "once": True}
+    results = dict(engines.run(work, range(5), settings, {"text": tmp_path / "words.txt"}, engine=engine, workers=2))
+    assert results == {k: {"job": k, "text": "hello"} for k in range(5)}
+    tries = [len((tmp_path / f"done-{k}").read_text().split()) for k in range(5)]
+    assert tries[2] == 2
+    assert sum(tries) == 6
+
+
+def test_results_stand_in_the_order_of_the_jobs(work, tmp_path):
+    jobs = ["b", "a", "c"]
+    found = engines.map_jobs(work, jobs, {"folder": str(tmp_path)}, engine="processes", workers=3)
+    assert [result["job"] for result in found] == jobs
+    pids = {(tmp_path / f"done-{job}").read_text() for job in jobs}
+    assert f"{os.getpid()} " not in pids
+
+
+def test_errors_come_back_as_what_they_are(work, tmp_path):
+    for setting, kind, message in (
+        ("wrong", SchemaError, "column 'a' is wrong"),
+        ("broken", EngineError, "RuntimeError: a bug"),
+    ):
+        with pytest.raises(kind, match=message):
+            list(engines.run(work, [1], {"folder": str(tmp_path), setting: 1}, workers=1))
+    with pytest.raises(EngineError, match="ModuleNotFoundError"):
+        list(engines.run("no_such_module:Work", [1]))
+
+
+def test_a_job_that_kills_every_worker_ends(work, tmp_path):
+    with pytest.raises(EngineError, match="died 4 times on the same job"):
+        list(engines.run(work, [1], {"folder": str(tmp_path), "deadly": 1}, workers=1))
+
+
+def test_nobody_is_left_when_results_are_no_longer_wanted(work, tmp_path):
+    results = run_in_processes(work, list(range(20)), {"folder": str(tmp_path)}, {}, 2)
+    next(results)
+    results.close()
+    pids = {int(pid) for path in tmp_path.glob("done-*") for pid in path.read_text().split()}
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_no_jobs_start_nobody_and_odd_engines_are_refused():
+    assert list(engines.run("no_such_module:Work", [])) == []
+    with pytest.raises(ConfigError, match="engine must be one of"):
+        engines.run("x:y", [1], engine="spark")
+    with pytest.raises(ConfigError, match="workers must be"):
+        engines.run("x:y", [1], workers=0)

@@ -1,0 +1,75 @@
+"""The examples of the public docstrings are run, on one small table."""
+
+import doctest
+import inspect
+
+import pandas as pd
+import pytest
+
+import tabtreeformer
+from tabtreeformer import Schema, TabTreeFormer, read_table
+
+METHODS = [
+    "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "rules", "sample",
+    "sample_to", "save", "summary",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def people():
+    return pd.DataFrame(
+        {"age": [23, 31, 45] * 40, "job": ["nurse", "cook", "clerk"] * 40, "smokes": [True, False] * 60}
+    )
+
+
+@pytest.fixture(scope="module")
+def model(people):
+    settings = {"train": {"steps": 20}, "privacy": "off", "random_state": 0, "verbose": False}
+    return TabTreeFormer(target="job", **settings).fit(people)
+
+
+def examples(thing, name, names):
+    """Run the examples of one docstring; returns how many there are."""
+    (test,) = doctest.DocTestFinder(recurse=False).find(thing, name, globs=names)
+    said = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert runner.run(test, out=said.append).failed == 0, "".join(said)
+    return len(test.examples)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_examples_of_the_methods_hold(name, model, people, tmp_path):
+    names = vars(tabtreeformer) | {"model": model, "df": people, "folder": tmp_path}
+    names |= {"TabTreeFormer": TabTreeFormer, "Schema": Schema, "read_table": read_table}
+    assert examples(getattr(TabTreeFormer, name), name, names)
+
+
+def test_the_example_of_evaluate_holds_and_every_parameter_is_documented(people):
+    evaluate = inspect.unwrap(tabtreeformer.evaluate)
+    assert examples(evaluate, "evaluate", {"df": people, "evaluate": evaluate})
+    lines = inspect.getdoc(evaluate).split("\n")
+    listed = {word.strip() for line in lines for word in line.split(", ")}
+    assert set(inspect.signature(evaluate).parameters) <= listed
+
+
+def test_the_example_of_the_class_holds(tmp_path):
+    assert examples(TabTreeFormer, "TabTreeFormer", {"folder": tmp_path})
+
+
+def test_every_public_method_is_among_them_and_documents_its_parameters():
+    own = [name for name, method in inspect.getmembers(TabTreeFormer) if not name.startswith("_") and callable(method)]
+    inherited = [name for name in own if name.startswith(("get_", "set_"))]  # of scikit-learn's BaseEstimator
+    assert sorted(set(own) - set(inherited)) == sorted(METHODS)
+    for name in METHODS:
+        method = getattr(TabTreeFormer, name)
+        for parameter in inspect.signature(method).parameters:
+            if parameter != "self":
+                lines = [line.strip() for line in inspect.getdoc(method).split("\n")]
+                listed = {word for line in lines for word in line.replace("*", "").split(", ")}
+                assert parameter in listed, (name, parameter)
+
+
+@pytest.mark.parametrize("name", ["open_chunks", "read_table", "write_table"])
+def test_examples_of_the_functions_hold(name, people, tmp_path):
+    names = {public: getattr(tabtreeformer, public) for public in ("open_chunks", "read_table", "write_table")}
+    assert examples(names[name], name, names | {"df": people, "folder": tmp_path})
