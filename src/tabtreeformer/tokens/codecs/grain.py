@@ -186,24 +186,26 @@ def _search(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list
     options = _candidates(counts, first, last, whole=whole)
     if not options:
         return steps
-    columns, _ = _densities(counts, first, last, [(1, 0), *options])
+    columns, fits = _densities(counts, first, last, [(1, 0), *options])
     shares = np.ones(1)
     while options and len(steps) < MAX_STEPS:
         used = [0, *(1 + options.index(step) for step in steps[1:])]
-        now = columns[:, used] @ shares
+        weights = np.where(fits[:, used], shares, 0.0)
+        now = (columns[:, used] * weights).sum(1) / np.maximum(weights.sum(1), 1e-300)
         best, gained = -1, MIN_GAIN
         for place in range(len(options)):
-            if 1 + place in used:
+            # Only intervals that hold a multiple say anything about a step: narrow ones mostly hold none.
+            own = fits[:, 1 + place]
+            if 1 + place in used or not own.any():
                 continue
-            gain, share = _gain(now, columns[:, 1 + place])
-            if gain > gained and share >= MIN_SHARE:
+            gain, share = _gain(now[own], columns[own, 1 + place])
+            if gain > gained and share * own.mean() >= MIN_SHARE:
                 best, gained = place, gain
         if best < 0:
             break
         steps.append(options[best])
         used.append(1 + best)
-        density = columns[:, used]
-        shares = _shares(density, np.ones_like(density, dtype=bool), np.full(len(used), 1 / len(used)), 0.0)
+        shares = _shares(columns[:, used], fits[:, used], np.full(len(used), 1 / len(used)), 0.0)
     return steps
 
 
