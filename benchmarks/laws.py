@@ -170,9 +170,7 @@ TABLES: Mapping[str, Mapping[str, Mapping[str, Measure]]] = {
         "near": {
             "speed between 1 and 70 mph": speeds_between(1, 70),
             "fare of 52 goes to or from Queens": holds(
-                lambda r: (
-                    (r["pickup_borough"].eq("Queens") | r["dropoff_borough"].eq("Queens")).where(r["fare"].eq(52))
-                )
+                lambda r: (r["pickup_borough"].eq("Queens") | r["dropoff_borough"].eq("Queens")).where(r["fare"].eq(52))
             ),
             "distance > 0": holds(lambda r: r["distance"] > 0),
         },

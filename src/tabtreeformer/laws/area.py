@@ -22,6 +22,7 @@ from ..errors import SchemaError
 from . import within
 from .base import Cells, Frame, Mask, Name
 from .codes import Coded, Codes
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import cells_of, listed, names_in, quoted
 from .within import MARK, categories, code_like, explained, positions, rank_matrix
@@ -40,7 +41,7 @@ CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Area:
+class Area(PutsRight):
     """Two numbers that lie inside their category."""
 
     form: ClassVar[str] = "area"
@@ -100,18 +101,7 @@ class Area:
                 areas[value] = _area(own, len(own) / len(points), floor)
         decimals = [count_decimals(own[~np.isnan(own)], spare=len(own) // 100) for own in points.T]
         learned = replace(self, areas=areas, decimals=(decimals[0], decimals[1]))
-        if not areas:
-            return learned
-        applies, keeps = learned.holds(frame)
-        return replace(learned, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
-        return schema
-
-    def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
-        return frame
+        return learned.counted(frame) if areas else learned
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Give positions outside of their category the category that they lie in."""

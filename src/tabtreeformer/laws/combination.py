@@ -18,6 +18,7 @@ from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name
 from .codes import Coded, Codes, combinations
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import cells_of, listed, names_in, quoted
 
@@ -34,7 +35,7 @@ MARK = " as known for "
 
 
 @dataclass(frozen=True)
-class Combination:
+class Combination(PutsRight):
     """`model as known for make`."""
 
     form: ClassVar[str] = "combination"
@@ -76,17 +77,7 @@ class Combination:
         for place in np.flatnonzero(counts >= max(floor, 1)):
             known.setdefault(keys[place][:-1], []).append((keys[place][-1], float(counts[place])))
         shares = {key: [(v, n / sum(m for _, m in values)) for v, n in values] for key, values in known.items()}
-        learned = replace(self, known=tuple((key, tuple(values)) for key, values in shares.items()))
-        applies, keeps = learned.holds(frame)
-        return replace(learned, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
-        return schema
-
-    def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
-        return frame
+        return replace(self, known=tuple((key, tuple(values)) for key, values in shares.items())).counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Draw the target of unknown combinations anew."""

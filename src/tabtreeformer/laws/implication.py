@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..data.schema import Schema
 from ..errors import SchemaError
 from .base import Frame, Mask, Name
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import said, unsaid
 from .states import State, States, read_state
@@ -34,7 +35,7 @@ MARK = " where "
 
 
 @dataclass(frozen=True)
-class Implication:
+class Implication(PutsRight):
     """Clauses of one target, each a state that follows from another column's state."""
 
     form: ClassVar[str] = "implication"
@@ -76,17 +77,8 @@ class Implication:
 
     def learn(self, frame: Frame, floor: int) -> Implication:
         """Count the rows that keep it."""
-        applies, keeps = self.holds(frame)
-        broken = int((applies & ~keeps).sum())
-        return replace(self, support=int(keeps.sum()), exceptions=broken, near=self.near or broken > 0)
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
-        return schema
-
-    def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
-        return frame
+        counted = self.counted(frame)
+        return replace(counted, near=self.near or counted.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Put right what breaks it."""

@@ -19,6 +19,7 @@ from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
 
@@ -35,7 +36,7 @@ PROBES = 300
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(PutsRight):
     """`target >= first, second`: not below any of them."""
 
     form: ClassVar[str] = "order"
@@ -87,30 +88,20 @@ class AtLeast:
 
     def learn(self, frame: Frame, floor: int) -> AtLeast:
         """Take down how far apart they are, where the column that is moved ends, and its grid."""
-        applies, keeps = self.holds(frame)
-        distances = (frame.floats(self.target) - self._greatest(frame))[keeps]
+        counted = self.counted(frame)
+        distances = (frame.floats(self.target) - self._greatest(frame))[self.holds(frame)[1]]
         numbers = frame.floats(self._moves)
         there = numbers[~np.isnan(numbers)]
         end = None
         if len(there):
             end = supported_range(*np.unique(there, return_counts=True), max(floor, 1))[0 if self.downward else 1]
         return replace(
-            self,
+            counted,
             distances=tuple(slice_means(distances, max(floor, 1), POINTS).tolist()) if len(distances) else (0.0,),
             end=end,
             grid=_grid(there, whole=frame.values(self._moves).dtype.kind in "iu"),
-            support=int(keeps.sum()),
-            exceptions=int((applies & ~keeps).sum()),
-            near=self.near or bool((applies & ~keeps).any()),
+            near=self.near or counted.exceptions > 0,
         )
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
-        return schema
-
-    def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
-        return frame
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Move the target where it is below the others, but for as many rows as the table has exceptions."""

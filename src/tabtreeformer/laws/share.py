@@ -35,6 +35,8 @@ MIN_ROUND, MAX_SHARES, MIN_ROWS = 0.3, 12, 50
 """Rows that have one of the commonest round shares, as a share of all; how many shares that may be; and rows at all."""
 MIN_COMMON, MAX_ROUND = 20, 0.98
 """Rows that a common share needs; and the share of rows beyond which all are written as shares."""
+MAX_SAME = 0.5
+"""Share of the rows of a common share that may have the same part."""
 ROUNDINGS = (NEAREST, HALF_UP, DOWN)
 MIN_VALUES = 20
 MIN_SAVED = 1.0
@@ -143,6 +145,7 @@ class Share:
         telling = ~np.isnan(part) & (part != 0)
         values, counts = np.unique(share[is_round & telling & (share == np.round(share, 3))], return_counts=True)
         common = values[counts >= max(floor, MIN_COMMON)]
+        common = np.array([s for s in common if _varied(part[is_round & telling & (share == s)])])
         rare = telling & ~(is_round & np.isin(share, common))
         if not MIN_ROUND <= 1 - rare.sum() / max(telling.sum(), 1) <= MAX_ROUND or np.nanmin(part) < 0:
             return ()
@@ -202,6 +205,12 @@ class Share:
         rest = None if data["rest"] is None else (data["rest"][0], float(data["rest"][1]))
         common = tuple(float(share) for share in data["common"])
         return cls(**{**data, "common": common, "parts": tuple(data["parts"]), "rest": rest})
+
+
+def _varied(parts: Floats) -> bool:
+    """Whether a share comes with different parts: a dollar is 10.8 % of 9.30, which is no share that anybody chose."""
+    counts = np.unique(parts, return_counts=True)[1]
+    return bool(counts.max() <= MAX_SAME * len(parts))
 
 
 def find(search: Search) -> Sequence[Candidate]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name
 from .codes import Coded
 from .implication import MARK
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import named, quoted
 from .states import State, read_state
@@ -42,7 +43,7 @@ _CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(PutsRight):
     """`amount in steps of 1 where currency = 'JPY' or currency = 'KRW'`."""
 
     form: ClassVar[str] = "steps"
@@ -77,19 +78,6 @@ class Steps:
             applies |= rows
             broken[rows] |= ~_multiples(numbers[rows], step)
         return applies, applies & ~broken
-
-    def learn(self, frame: Frame, floor: int) -> Steps:
-        """Count the rows that keep it."""
-        applies, keeps = self.holds(frame)
-        return replace(self, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
-        return schema
-
-    def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
-        return frame
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Round the numbers of the categories."""
