@@ -171,10 +171,10 @@ def check(column, old, new, *, moved, floor):
         # With a floor dates fill the first and the last week.
         week = 7 * 86_400 * UNITS[column.unit] if floor and column.kind == "datetime" else 0
         low, high = known.min() - week, known.max() + week
-        if floor and column.kind in ("numeric", "timedelta"):  # and ranges reach as far as may be expected
+        if floor:  # and ranges reach as far as may be expected
             likely = likely_range(*np.unique(known.to_numpy(dtype=np.float64), return_counts=True), floor)
             step = 0.51 * 10.0 ** -(count_decimals(known.to_numpy(dtype=np.float64)) or 0)
-            low, high = min(low, likely[0] - step), max(high, likely[1] + step)
+            low, high = min(low, likely[0] - step - week), max(high, likely[1] + step + week)
         assert low <= values.min(), column.name
         assert values.max() <= high, column.name
 
