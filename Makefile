@@ -1,6 +1,7 @@
 # make demo   fit a small table, sample from it, show real and new rows side by side
 # make test   lint, types, layers and all tests
 #             (installs nothing outside of .venv; without chromium the browser tests are skipped)
+# make docs   the documentation site, into out/site
 # make test-long   what takes minutes: hundreds of random tables, thousands of damaged and hostile model files
 # Both set up .venv first; nothing else is needed but Python 3.10 or newer.
 
@@ -11,10 +12,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread per process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-long test-pandas2 sdmetrics anonymeter lint format clean
+.PHONY: demo docs test test-long test-pandas2 sdmetrics anonymeter lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
+
+# Every warning is an error: a broken link, a page that is missing.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
+	@echo "open out/site/index.html"
 
 test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
 	@scripts/install-browser --check
