@@ -39,6 +39,7 @@ from .fitting.request import EVERY_SECONDS, Request, open_source
 from .privacy.dp import DP
 from .privacy.gate import gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
 from .sampling.methods import Drawing, Scoring
+from .sharing.hub import OnHub
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from .fitting import Resources
 
 
-class TabTreeFormer(Drawing, Scoring, BaseEstimator):  # type: ignore[misc]
+class TabTreeFormer(Drawing, Scoring, OnHub, BaseEstimator):  # type: ignore[misc]
     """Learns a table and writes new rows like it.
 
     Parameters

@@ -26,6 +26,7 @@ from .fit_database import fit_database
 from .impute import impute
 from .inspect import inspect
 from .predict import predict
+from .push import push
 from .sample import sample
 from .sample_database import sample_database
 from .schema import schema
@@ -55,6 +56,7 @@ for function in (
     benchmark,
     audit,
     card,
+    push,
     fit_database,
     sample_database,
 ):

@@ -31,7 +31,9 @@ def warn_if_failed(record: Mapping[str, Any]) -> None:
     """Warn whoever takes rows from a model that failed."""
     if failed(record):
         warnings.warn(
-            f"this model failed its privacy verdict ({_reasons(record)}); do not pass its rows on", PrivacyWarning, 4
+            f"this model failed its privacy verdict ({reasons_of(record['privacy'])}); do not pass its rows on",
+            PrivacyWarning,
+            4,
         )
 
 
@@ -64,8 +66,9 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
         return False
     if accepted is None:
         raise PrivacyError(
-            f"{os.fspath(path)} failed its privacy verdict: {_reasons(record)}. Fit again (privacy='strict', fewer "
-            'steps, more rows), or write rows all the same with --accept-risk "the reason", which the file keeps'
+            f"{os.fspath(path)} failed its privacy verdict: {reasons_of(record['privacy'])}. Fit again "
+            "(privacy='strict', fewer steps, more rows), or write rows all the same with "
+            '--accept-risk "the reason", which the file keeps'
         )
     accept_risk(path, accepted, rows)
     return True
@@ -85,8 +88,8 @@ def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
     write_archive(path, {**members, "record.json": dump_json(record)})
 
 
-def _reasons(record: Mapping[str, Any]) -> str:
-    """The first few; the card has all."""
-    reasons = [str(reason) for reason in record["privacy"].get("reasons") or ["no reason is given"]]
+def reasons_of(verdict: Mapping[str, Any]) -> str:
+    """The first few reasons of a verdict; the card has all."""
+    reasons = [str(reason) for reason in verdict.get("reasons") or ["no reason is given"]]
     more = [f"and {len(reasons) - SHOWN} more, see ttf card"] if len(reasons) > SHOWN else []
     return "; ".join(reasons[:SHOWN] + more)

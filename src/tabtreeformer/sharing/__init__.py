@@ -1,0 +1,1 @@
+"""Models passed on: to the Hugging Face Hub and back."""
