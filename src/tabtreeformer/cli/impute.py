@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from .options import SOURCES, AcceptRisk, Model, Output, RowsOptions, RuntimeOptions
+from .conditions import named
+from .options import SOURCES, AcceptRisk, Model, Output, RowsOptions, RuntimeOptions, Strict
 from .outputs import check_table_output
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapOptions:
+    """Which gaps are filled, and how."""
+
+    draws: Annotated[
+        int,
+        typer.Option(help="Several tables for multiple imputation, one below the other, numbered in a column draw."),
+    ] = 1
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", help="Fill the gaps of this column only. Can be given more than once.", show_default=False
+        ),
+    ] = None
+    strict: Strict = False
+    seed: Annotated[int | None, typer.Option(help="Same seed, same values.", show_default=False)] = None
 
 
 def impute(
@@ -16,12 +36,8 @@ def impute(
     output: Output,
     files: RowsOptions,
     runtime: RuntimeOptions,
-    draws: Annotated[
-        int,
-        typer.Option(help="Several tables for multiple imputation, one below the other, numbered in a column draw."),
-    ] = 1,
+    filling: GapOptions,
     accept_risk: AcceptRisk = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same values.", show_default=False)] = None,
 ) -> None:
     r"""Fill the missing values of rows, given the values that they have; those stay as they are.
 
@@ -29,6 +45,7 @@ def impute(
     Examples:
       ttf impute model.tabtree gaps.csv -o filled.csv
       ttf impute model.tabtree gaps.csv -o filled.csv --draws 5 --seed 7
+      ttf impute model.tabtree gaps.csv -o filled.csv --column age --column town
     """
     from ..data.io import read_table, write_table
     from ..privacy.gate import check_release
@@ -38,9 +55,10 @@ def impute(
     df = read_table(rows, **files.reading())
     if check_release(model, fitted.fitted_.record, accept_risk, len(df)):
         runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
-    gaps = int(df.isna().to_numpy().sum())
-    filled = fitted.impute(df, n_draws=draws, random_state=seed)
-    if draws > 1:
+    chosen = None if filling.columns is None else [named(c, fitted.fitted_.codec) for c in filling.columns]
+    gaps = int(df[[n for n in df.columns if chosen is None or n in chosen]].isna().to_numpy().sum())
+    filled = fitted.impute(df, n_draws=filling.draws, random_state=filling.seed, columns=chosen, strict=filling.strict)
+    if filling.draws > 1:
         import pandas as pd
 
         filled = pd.concat([table.assign(draw=k) for k, table in enumerate(filled, start=1)], ignore_index=True)

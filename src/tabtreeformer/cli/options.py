@@ -30,6 +30,10 @@ AcceptRisk = Annotated[
         show_default=False,
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop at a value that the model has never learned, e.g. an unseen category."),
+]
 Overwrite = Annotated[
     bool,
     typer.Option(

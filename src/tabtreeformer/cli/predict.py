@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .conditions import named
-from .options import SOURCES, Model, Output, RowsOptions, RuntimeOptions
+from .options import SOURCES, Model, Output, RowsOptions, RuntimeOptions, Strict
 from .outputs import check_table_output
 
 
@@ -21,6 +21,7 @@ def predict(
         str | None, typer.Option(help="Column to predict; by default that of the trees.", show_default=False)
     ] = None,
     probabilities: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    strict: Strict = False,
 ) -> None:
     r"""Add a prediction to rows: the most likely class of a column, or the mean of a number, given all other values.
 
@@ -35,9 +36,9 @@ def predict(
     fitted = runtime.load(model)
     df = read_table(rows, **files.reading())
     name = fitted.fitted_.tree_target if target is None else named(target, fitted.fitted_.codec)
-    said = fitted.predict(df, target=name)
+    said = fitted.predict(df, target=name, strict=strict)
     predicted = df.assign(**{f"predicted {said.name}": said})
     if probabilities:
-        predicted = predicted.join(fitted.predict_proba(df, target=name).add_prefix(f"{said.name} = "))
+        predicted = predicted.join(fitted.predict_proba(df, target=name, strict=strict).add_prefix(f"{said.name} = "))
     write_table(predicted, output, **files.writing())
     runtime.echo(f"predicted {said.name!r} of {len(df):,} rows, written to {place.name}", err=output == "-")

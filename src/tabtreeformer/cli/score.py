@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import SOURCES, Model, Output, RowsOptions, RuntimeOptions
+from .options import SOURCES, Model, Output, RowsOptions, RuntimeOptions, Strict
 from .outputs import check_table_output
 
 
@@ -19,20 +19,36 @@ def score(
     by_column: Annotated[
         bool, typer.Option("--by-column", help="Also the part of each column, given those before it.")
     ] = False,
+    outliers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Only the N least likely rows, each with a reason in words.", show_default=False
+        ),
+    ] = None,
+    strict: Strict = False,
 ) -> None:
     r"""Add a column log_prob to rows: how likely each is under the model, in nats; the lowest are outliers.
+
+    A value beyond the learned range or an unseen category makes a row unlikely, the further the more.
 
     \b
     Examples:
       ttf score model.tabtree rows.csv -o scored.csv
       ttf score model.tabtree rows.csv -o scored.csv --by-column
+      ttf score model.tabtree rows.csv -o odd.csv --outliers 20
     """
     from ..data.io import read_table, write_table
 
     place = check_table_output(output, [model, rows], files.writing())
     fitted = runtime.load(model)
     df = read_table(rows, **files.reading())
-    parts = fitted.log_prob(df, by_column=True)
+    if outliers is not None:
+        odd = fitted.outliers(df, outliers, strict=strict)
+        rarest = df.loc[odd.index].assign(log_prob=odd["log_prob"], reason=odd["reason"])
+        write_table(rarest, output, **files.writing())
+        runtime.echo(f"the {len(odd):,} least likely of {len(df):,} rows, written to {place.name}", err=output == "-")
+        return
+    parts = fitted.log_prob(df, by_column=True, strict=strict)
     scored = df.assign(log_prob=parts.sum(axis=1))
     if by_column:
         scored = scored.join(parts.add_prefix("log_prob "))

@@ -99,6 +99,15 @@ class _Source:
         """Whether there is any value to split by."""
         return self.n_codes != 0
 
+    def knows(self, df: pd.DataFrame) -> NDArray[np.bool_]:
+        """Rows whose value has a code, or is missing (N,)."""
+        series = df[self.column.name]
+        known = np.ones(len(series), dtype=bool)
+        if self.labels is not None and self.other is None:
+            there = series.notna().to_numpy()
+            known[there] = self.labels.find(self.column.read(series[there])) >= 0
+        return known
+
     def read(self, df: pd.DataFrame) -> NDArray[np.float64]:
         """Return codes or numbers, (N,), NaN where missing."""
         series = df[self.column.name]
@@ -200,6 +209,10 @@ class FeatureEncoder:
                 # A missing category is one more code, which every library knows how to split by.
                 matrix[np.isnan(matrix[:, place]), place] = source.n_codes
         return Features(matrix, tuple(place for place, source in enumerate(self.sources) if source.labels is not None))
+
+    def knows(self, df: pd.DataFrame) -> NDArray[np.bool_]:
+        """Rows in which no column holds a label that was never seen (N,)."""
+        return np.asarray(np.logical_and.reduce([source.knows(df) for source in self.sources]))
 
     def target(self, df: pd.DataFrame) -> Target:
         """Encode the target; no row of `df` may lack it."""

@@ -445,8 +445,9 @@ def test_a_single_row_and_rows_that_all_lack_a_value_can_be_judged(model):
     assert len(model.outliers(some)) == 3
     with pytest.raises(ConfigError, match="they lack 'age'"):
         model.log_prob(some.drop(columns="age"))
-    with pytest.raises(SchemaError, match="column 'height' has no value in row 0"):
-        model.log_prob(some.assign(height=np.nan))
+    assert (model.log_prob(some.assign(height=np.nan)) < model.log_prob(some)).all()
+    with pytest.raises(SchemaError, match="height is missing, which it was in too few rows"):
+        model.log_prob(some.assign(height=np.nan), strict=True)
 
 
 def test_outliers_are_the_least_likely_rows(model):

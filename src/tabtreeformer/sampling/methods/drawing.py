@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -182,7 +182,15 @@ class Drawing(Asked):
             workers=Workers(workers, engine),
         )
 
-    def impute(self, df: Any, n_draws: int = 1, random_state: Seed = None) -> Any:
+    def impute(
+        self,
+        df: Any,
+        n_draws: int = 1,
+        random_state: Seed = None,
+        *,
+        columns: Collection[str | int] | None = None,
+        strict: bool = False,
+    ) -> Any:
         """Fill the missing values of rows, given the values that they have; those stay as they are, to the bit.
 
         Parameters
@@ -194,6 +202,10 @@ class Drawing(Asked):
             the temperature of `sample`: how far the draws differ shows how sure the model is.
         random_state
             The same number gives the same values.
+        columns
+            Fill the gaps of these columns only; by default those of all.
+        strict
+            Raise a `SchemaError` for an unseen category; by default it stays, and says nothing about the rest.
 
         Returns
         -------
@@ -213,7 +225,8 @@ class Drawing(Asked):
             stage(self._progress(), "sample", len(table) * n_draws) as advance,
             threads_for(fitted.config.model.width),
         ):
-            filled = answers.impute(fitted, writer_of(fitted, sampling, seed, advance), table, n_draws)
+            rows = writer_of(fitted, sampling, seed, advance)
+            filled = answers.impute(fitted, rows, table, n_draws, columns=columns, strict=strict)
         built = [kind.build(frame) for frame in filled]
         return built[0] if n_draws == 1 else built
 

@@ -20,13 +20,14 @@ class Scoring(Asked):
     """Likelihoods, predictions and rules."""
 
     def log_prob(
-        self, df: Any, by_column: bool = False, order: Sequence[str | int] | None = None
+        self, df: Any, by_column: bool = False, order: Sequence[str | int] | None = None, *, strict: bool = False
     ) -> pd.Series | pd.DataFrame:
         """Log-probability of each row in nats.
 
         Prompts are blank, so that the probabilities of all possible rows of a table of categories add up to one. For a
         number between atoms it is a density per unit of the number; for a time or a duration, the probability of one
-        step of the column's clock.
+        step of the column's clock. A value beyond the learned range, an unseen category or a broken law lowers it: by
+        the chance that one more row holds something new, and for a number by how far it is beyond the range.
 
         Parameters
         ----------
@@ -36,6 +37,8 @@ class Scoring(Asked):
             Return the part of each column, given the columns before it.
         order
             All columns in another order than that of the table.
+        strict
+            Raise a `SchemaError` for rows that hold something the model has never learned.
 
         Examples
         --------
@@ -45,10 +48,10 @@ class Scoring(Asked):
         """
         fitted = self._check_fitted()
         with threads_for(fitted.config.model.width):
-            return answers.log_prob(fitted, take_in(df)[0], by_column=by_column, order=order)
+            return answers.log_prob(fitted, take_in(df)[0], by_column=by_column, order=order, strict=strict)
 
-    def outliers(self, df: Any, n: int = 10) -> pd.DataFrame:
-        """The rows that are least likely under the model, each with the columns that are most surprising.
+    def outliers(self, df: Any, n: int = 10, *, strict: bool = False) -> pd.DataFrame:
+        """The rows that are least likely under the model, each with the most surprising columns and a reason in words.
 
         Parameters
         ----------
@@ -56,6 +59,8 @@ class Scoring(Asked):
             Rows with the columns of the fitted table.
         n
             Number of rows to return.
+        strict
+            As of `log_prob`.
 
         Examples
         --------
@@ -64,9 +69,11 @@ class Scoring(Asked):
         """
         fitted = self._check_fitted()
         with threads_for(fitted.config.model.width):
-            return answers.outliers(fitted, take_in(df)[0], answers.count(n))
+            return answers.outliers(fitted, take_in(df)[0], answers.count(n), strict=strict)
 
-    def predict_proba(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.DataFrame:
+    def predict_proba(
+        self, df: Any, target: str | int | None = None, random_state: Seed = 0, *, strict: bool = False
+    ) -> pd.DataFrame:
         """Probability of each class of a column, given the values that the rows have in the others.
 
         Parameters
@@ -77,6 +84,8 @@ class Scoring(Asked):
             Column to predict; by default the target of the trees.
         random_state
             Seed of what is drawn for missing values.
+        strict
+            Raise a `SchemaError` for an unseen category; by default it counts as unknown.
 
         Examples
         --------
@@ -86,14 +95,18 @@ class Scoring(Asked):
         """
         name, fitted = self._predicted(target), self._check_fitted()
         with threads_for(fitted.config.model.width):
-            return answers.predict_proba(fitted, take_in(df)[0], name, seed_sequence(random_state))
+            return answers.predict_proba(fitted, take_in(df)[0], name, seed_sequence(random_state), strict=strict)
 
-    def predict(self, df: Any, target: str | int | None = None, random_state: Seed = 0) -> pd.Series:
+    def predict(
+        self, df: Any, target: str | int | None = None, random_state: Seed = 0, *, strict: bool = False
+    ) -> pd.Series:
         """The most likely class of a column, or the mean of a number, given the values of the rows in the others.
+
+        Whole numbers with at most 20 values are classes.
 
         Parameters
         ----------
-        df, target, random_state
+        df, target, random_state, strict
             As of `predict_proba`.
 
         Examples
@@ -103,7 +116,7 @@ class Scoring(Asked):
         """
         name, fitted = self._predicted(target), self._check_fitted()
         with threads_for(fitted.config.model.width):
-            return answers.predict(fitted, take_in(df)[0], name, seed_sequence(random_state))
+            return answers.predict(fitted, take_in(df)[0], name, seed_sequence(random_state), strict=strict)
 
     def rules(self) -> list[Rule]:
         """The leaves of the trees as readable rules, each with its share of rows; `sample(n, leaf=…)` draws from one.

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ...artifact.fitted import Fitted
 from ...data.schema import CONSTANT, LABELLED, MEASURED, Column, Labels
 from ...errors import ConditionError, ConfigError
+from ...tokens.codecs.base import Allowed
+from ...tokens.codecs.column import ColumnCodec
 from ...tokens.codecs.labels import label_mask
 from ...tokens.codecs.plain_values import plain_value
 from ...tokens.conditions import as_condition, isin, present
@@ -58,18 +60,25 @@ def sample_given(
 
 
 def complete(
-    fitted: Fitted, rows: Writer, partial: pd.DataFrame, *, fill: bool, context: Collection[Name] = ()
+    fitted: Fitted,
+    rows: Writer,
+    partial: pd.DataFrame,
+    *,
+    fill: bool,
+    context: Collection[Name] = (),
+    strict: bool = True,
 ) -> pd.DataFrame:
     """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
 
-    With `fill` what is drawn is never itself a missing value, unless a law says that it is. Missing values in columns
-    of the `context` stay.
+    With `fill` what is drawn is never itself a missing value, unless a law says that it is, nor a group of rare values:
+    one that has a name and fits the row is drawn instead. Missing values in columns of the `context` stay. Labels that
+    were never learned stay too, and say nothing about the rest, unless `strict`.
     """
     need_any_order(fitted)
     check_rows(fitted, partial)
     codecs = fitted.codec.columns if fill else ()
-    limits = {p: c.allow(present()) for p, c in enumerate(codecs) if c.missing and fitted.layout.slots_of(p)}
-    part = replace(given_part(fitted, partial, context), allowed=allowed_by_slot(fitted.layout, limits))
+    limits = {p: _named(c) for p, c in enumerate(codecs) if fitted.layout.slots_of(p)}
+    part = replace(given_part(fitted, partial, context, strict=strict), allowed=allowed_by_slot(fitted.layout, limits))
     expressed = rows.expressed(rows.write(len(partial), part))
     laws = fitted.codec.laws
     computed = [name for name in partial.columns if fitted.codec.place_of(name) is None]
@@ -81,6 +90,18 @@ def complete(
             expressed[name] = _over(expressed[name], given[name], known[name].to_numpy())
         expressed = solve(fitted, expressed, goals, known, rows.rng)
     return _as_fitted(fitted, _keep_given(laws.restore(expressed, rows.rng), partial))
+
+
+def _named(codec: ColumnCodec) -> Allowed:
+    """Any value of a column that is not missing and not one of a group without a name."""
+    allowed = codec.allow(present())
+    unnamed = codec.inner.unnamed_ids()
+    if not unnamed or not codec.inner.classes():
+        return allowed
+    first = allowed.masks[0]
+    mask = np.ones(codec.slots(0)[0].size, dtype=bool) if first is None else first.copy()
+    mask[list(unnamed)] = False
+    return replace(allowed, masks=(mask, *allowed.masks[1:]))
 
 
 def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Series:
@@ -95,11 +116,26 @@ def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Se
         return merged
 
 
-def impute(fitted: Fitted, rows: Writer, table: pd.DataFrame, n_draws: int) -> list[pd.DataFrame]:
-    """The table without its gaps, n times; all draws of a row are made together."""
+def impute(
+    fitted: Fitted,
+    rows: Writer,
+    table: pd.DataFrame,
+    n_draws: int,
+    *,
+    columns: Collection[Name] | None = None,
+    strict: bool = False,
+) -> list[pd.DataFrame]:
+    """The table without its gaps, or without those of some columns, n times; all draws of a row are made together."""
     check_rows(fitted, table)
+    for name in columns or ():
+        fitted.schema.column(name)
     copies = table.iloc[np.tile(np.arange(len(table)), n_draws)].reset_index(drop=True)
-    filled = complete(fitted, rows, copies, fill=True)
+    filled = complete(fitted, rows, copies, fill=True, strict=strict)
+    if columns is not None:
+        for name in table.columns:
+            if name not in columns:
+                filled[name] = copies[name]
+        filled = filled[[name for name in filled.columns if name in table.columns or name in columns]]
     return [filled.iloc[k * len(table) : (k + 1) * len(table)].set_axis(table.index, axis=0) for k in range(n_draws)]
 
 
@@ -126,7 +162,9 @@ def sample_shares(
     chosen = _classes_of_rows(shares, part, n)[rows.rng.permutation(len(part))]
     if not computed:
         codes = np.array([labels.values.index(value) for value in shares])[chosen]
-        partial = column.write(labels.decode(codes)).to_frame(name).set_axis(pd.RangeIndex(part.start, part.stop))
+        partial = (
+            column.write(_plain(labels, codes, column)).to_frame(name).set_axis(pd.RangeIndex(part.start, part.stop))
+        )
         return complete(fitted, rows, partial, fill=False)
     frames = []
     for k, value in enumerate(shares):
@@ -148,8 +186,17 @@ def _classes(fitted: Fitted, name: Name) -> Labels:
     _, codec = column_of(fitted, name)
     classes = codec.inner.classes()
     if classes is None:
-        raise ConditionError(f"column {name!r} is {codec.column.kind} and has no classes to share out")
+        raise ConditionError(
+            f"column {name!r} is {codec.column.kind} and has no classes to share out; whole numbers with few values "
+            f"are classes, of others schema.with_kind({name!r}, 'categorical') makes classes when fitting"
+        )
     return classes
+
+
+def _plain(labels: Labels, codes: NDArray[np.int64], column: Column) -> NDArray[Any]:
+    """Classes as plain values of the column's sort."""
+    values = labels.decode(codes)
+    return values.astype(np.int64) if column.sort == "number" else values
 
 
 def _computed_classes(rows: Writer, column: Column) -> Labels:

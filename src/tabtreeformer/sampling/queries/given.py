@@ -17,10 +17,11 @@ from ...tokens.writer import Given
 Name = str | int
 
 
-def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] = ()) -> Given:
+def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] = (), *, strict: bool = True) -> Given:
     """What rows give, as ids; their leaves, where every feature of the trees is given.
 
-    In columns of the `context` a missing value is given as missing, and a label that was never learned is not given.
+    In columns of the `context` a missing value is given as missing. A label that was never learned is not given there,
+    nor anywhere else unless `strict`, where it is an error.
     """
     layout = fitted.layout
     ids = np.zeros((len(partial), layout.n_values), dtype=np.int32)
@@ -30,6 +31,8 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
         known_here = known_cells[name]
         if name in context and name in partial:
             known_here = _known(fitted.codec.columns[place], expressed[name])
+        elif not strict and name in expressed:
+            known_here = known_here.to_numpy() & _known(fitted.codec.columns[place], expressed[name])
         there = np.flatnonzero(known_here)
         if len(there) and _can_be_given(fitted, place):
             cells = np.ix_(there, np.array(layout.slots_of(place)))
@@ -40,19 +43,25 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
     if fitted.tree_encoder is not None:
         features = [source.column.name for source in fitted.tree_encoder.sources]
         if all(name in partial for name in features):
-            known = partial[features].notna().all(axis=1).to_numpy(dtype=bool)
+            known = partial[features].notna().all(axis=1).to_numpy(dtype=bool, copy=True)
+            if not strict:
+                known &= fitted.tree_encoder.knows(partial)
             if known.any():
                 leaves[known] = fitted.leaf_model.leaves(fitted.tree_encoder.features(partial[known]))
     return Given({}, ids, given, leaves, known)
 
 
-def whole_rows(fitted: Fitted, df: pd.DataFrame) -> Given:
-    """Whole rows as ids; their leaves, where the networks have never seen a blank prompt."""
-    ids = fitted.codec.encode(df).astype(np.int32)
+def whole_rows(fitted: Fitted, df: pd.DataFrame, expressed: pd.DataFrame) -> Given:
+    """Whole rows, which the laws express so, as ids; their leaves, where networks have never seen a blank prompt."""
+    ids = fitted.codec.encode_expressed(expressed).astype(np.int32)
     known = np.ones(ids.shape, dtype=bool)
     if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.train.blank_prompts > 0:
         return Given({}, ids, known)
-    leaves = fitted.leaf_model.leaves(fitted.tree_encoder.features(df))
+    cells = df.copy()
+    for source in fitted.tree_encoder.sources:  # trees know a way for what is missing
+        name = source.column.name
+        cells[name] = cells[name].where(pd.Series(source.knows(df), index=df.index))
+    leaves = fitted.leaf_model.leaves(fitted.tree_encoder.features(cells))
     return Given({}, ids, known, leaves, np.ones(len(df), dtype=bool))
 
 

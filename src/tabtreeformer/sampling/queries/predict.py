@@ -20,7 +20,9 @@ DRAWS = 16
 """Draws over which the prediction of a computed column is averaged."""
 
 
-def predict_proba(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
+def predict_proba(
+    fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence, *, strict: bool = False
+) -> pd.DataFrame:
     """Chances of each class of a column, given whatever the rows have of the others."""
     fitted.schema.column(target)
     if fitted.codec.place_of(target) is None:
@@ -29,22 +31,28 @@ def predict_proba(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.rando
     classes = codec.inner.classes()
     if classes is None:
         raise ConditionError(f"column {target!r} is {codec.column.kind} and has no classes; use predict")
-    chances = _chances(fitted, df, place, seed)[:, : len(classes.values)]
+    chances = _chances(fitted, df, place, seed, strict)[:, : len(classes.values)]
     return pd.DataFrame(chances, columns=list(classes.values), index=df.index)
 
 
-def predict(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
-    """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others."""
+def predict(
+    fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence, *, strict: bool = False
+) -> pd.Series:
+    """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others.
+
+    Whole numbers with few values are classes: nobody means 2.85 by a class of 1, 2 or 3.
+    """
     fitted.schema.column(target)
     if fitted.codec.place_of(target) is None:
         return _computed(fitted, df, target, seed)
     place, codec = column_of(fitted, target)
     classes, middles = codec.inner.classes(), codec.inner.midpoints()
     if classes is not None:
-        chances = _chances(fitted, df, place, seed)[:, : len(classes.values)]
-        values = codec.column.write(classes.decode(chances.argmax(1)))
+        chances = _chances(fitted, df, place, seed, strict)[:, : len(classes.values)]
+        found = classes.decode(chances.argmax(1))
+        values = codec.column.write(found.astype(np.int64) if codec.column.sort == "number" else found)
     elif middles is not None:
-        means = _chances(fitted, df, place, seed)[:, : len(middles)] @ middles
+        means = _chances(fitted, df, place, seed, strict)[:, : len(middles)] @ middles
         values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
     else:
         raise ConditionError(f"column {target!r} is {codec.column.kind} and cannot be predicted; draw it with impute")
@@ -85,7 +93,9 @@ def _computed_draws(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.ran
     return draws
 
 
-def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+def _chances(
+    fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence, strict: bool
+) -> NDArray[np.float64]:
     """Chances of the ids of a column (N, K), those of a missing value left out, averaged over networks and prompts."""
     need_any_order(fitted)
     slots, name = fitted.layout.slots_of(place), fitted.codec.expressed.names[place]
@@ -94,7 +104,7 @@ def _chances(fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedS
     codec, rng = fitted.codec.columns[place], np.random.default_rng(seed)
     table = df.drop(columns=[name], errors="ignore")
     check_rows(fitted, table)
-    part = given_part(fitted, table)
+    part = given_part(fitted, table, strict=strict)
     result = writer_of(fitted).chances(part, slots[0], rng)
     if codec.missing:
         result[:, codec.missing_id] = 0.0

@@ -5,7 +5,7 @@ Shapes: `N` rows, `D` value slots.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 from ...artifact.fitted import Fitted
 from ...errors import ConfigError
 from ..writer import writer_of
+from .beyond import Beyond, refuse_new
 from .given import Name, check_rows, need_any_order, whole_rows
+
+UNLIKELY = 3.0
+"""Nats of surprise from which a column is worth naming: one row in twenty."""
 
 
 def log_prob(
-    fitted: Fitted, df: pd.DataFrame, *, by_column: bool = False, order: Sequence[Name] | None = None
+    fitted: Fitted,
+    df: pd.DataFrame,
+    *,
+    by_column: bool = False,
+    order: Sequence[Name] | None = None,
+    strict: bool = False,
 ) -> pd.Series | pd.DataFrame:
     """Log-probability of rows in nats; for numbers between atoms a density.
 
@@ -26,35 +35,68 @@ def log_prob(
     row's own leaves: the number then is conditional on them.
 
     By column, each part is about the column given those before it in the order, that of the table unless another is
-    given; parts add up to the whole.
+    given; parts add up to the whole. What the model has never learned lowers it (`beyond.py`), unless `strict`, where
+    it is an error.
     """
+    check_whole(fitted, df)
+    if strict:
+        refuse_new(fitted, df)
+    return _log_prob(fitted, df, Beyond.of(fitted, df), by_column=by_column, order=order)
+
+
+def _log_prob(
+    fitted: Fitted,
+    df: pd.DataFrame,
+    beyond: Beyond,
+    *,
+    by_column: bool = False,
+    order: Sequence[Name] | None = None,
+) -> pd.Series | pd.DataFrame:
     places = None
     if order is not None:
         places = [place for name in order for place in _places(fitted, name)]
         if len(order) != len(fitted.schema.names) or set(order) != set(fitted.schema.names):
             raise ConfigError(f"order must name every column once, got {list(order)!r}")
-    logs = _by_column(fitted, _column_logs(fitted, df, places))
+    logs = _by_column(fitted, _column_logs(fitted, df, beyond, places))
+    for place, name in enumerate(fitted.schema.names):
+        logs[:, place] = beyond.applied(name, logs[:, place])
     frame = pd.DataFrame(logs, columns=list(fitted.schema.names), index=df.index)
     return frame if by_column else frame.sum(axis=1).rename("log_prob")
 
 
-def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3) -> pd.DataFrame:
-    """The n rows that the model finds least likely, each with the columns that surprise it most given all others."""
-    whole = log_prob(fitted, df)
+def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3, *, strict: bool = False) -> pd.DataFrame:
+    """The n rows that the model finds least likely, each with the columns that surprise it most, and why."""
+    check_whole(fitted, df)
+    if strict:
+        refuse_new(fitted, df)
+    whole = _log_prob(fitted, df, Beyond.of(fitted, df))
     least = np.argsort(whole.to_numpy(), kind="stable")[:n]
     chosen = df.iloc[least]
     names = list(fitted.schema.names)
-    surprise = _surprise(fitted, chosen)
+    beyond = Beyond.of(fitted, chosen)
+    surprise = _surprise(fitted, chosen, beyond)
     most = np.argsort(-surprise, axis=1, kind="stable")[:, :n_columns]
     table = pd.DataFrame({"log_prob": whole.iloc[least].to_numpy()}, index=chosen.index)
     table["columns"] = [[names[p] for p in row] for row in most]
+    table["reason"] = [
+        _reason(chosen.iloc[k], beyond.reasons[k], {names[p]: surprise[k, p] for p in row})
+        for k, row in enumerate(most)
+    ]
     return table
 
 
-def _surprise(fitted: Fitted, df: pd.DataFrame) -> NDArray[np.float64]:
+def _reason(row: pd.Series, new: Mapping[Name, str], surprise: Mapping[Name, float]) -> str:
+    """Why a row is unlikely, in words: what is new in it, or the columns that fit the others worst."""
+    if new:
+        return "; ".join(new.values())
+    said = [f"{name} = {row[name]!s:.40}" for name, nats in surprise.items() if nats > UNLIKELY]
+    return f"seldom together with its other values: {', '.join(said)}" if said else "no single column stands out"
+
+
+def _surprise(fitted: Fitted, df: pd.DataFrame, beyond: Beyond) -> NDArray[np.float64]:
     """How unlikely each column is given all others, in nats (N, columns)."""
     need_any_order(fitted)
-    rows, writer, layout = whole_rows(fitted, df), writer_of(fitted), fitted.layout
+    rows, writer, layout = whole_rows(fitted, df, beyond.expressed), writer_of(fitted), fitted.layout
     assert rows.ids is not None
     idle = _idle(fitted, rows.ids)
     surprise = np.zeros((len(df), len(fitted.schema.names)))
@@ -63,6 +105,7 @@ def _surprise(fitted: Fitted, df: pd.DataFrame) -> NDArray[np.float64]:
         if own:
             widths = sum(fitted.codec.columns[place].log_widths(rows.ids[:, layout.slots_of(place)]) for place in own)
             surprise[:, column] = widths - writer.log_prob_given_others(rows, layout.slots_of(*own), idle)
+        surprise[:, column] = -beyond.applied(name, -surprise[:, column])
     return surprise
 
 
@@ -81,15 +124,19 @@ def _by_column(fitted: Fitted, logs: NDArray[np.float64]) -> NDArray[np.float64]
     return result
 
 
-def _column_logs(fitted: Fitted, df: pd.DataFrame, places: Sequence[int] | None) -> NDArray[np.float64]:
-    """Logs by learned column (N, columns), in an order of those or that of the table."""
-    if places is not None:
-        need_any_order(fitted)
+def check_whole(fitted: Fitted, df: pd.DataFrame) -> None:
+    """Refuse rows that lack a column."""
     check_rows(fitted, df)
     absent = [name for name in fitted.schema.names if name not in df.columns]
     if absent:
         raise ConfigError(f"only whole rows have a likelihood; they lack {', '.join(map(repr, absent))}")
-    rows, layout = whole_rows(fitted, df), fitted.layout
+
+
+def _column_logs(fitted: Fitted, df: pd.DataFrame, beyond: Beyond, places: Sequence[int] | None) -> NDArray[np.float64]:
+    """Logs by learned column (N, columns), in an order of those or that of the table."""
+    if places is not None:
+        need_any_order(fitted)
+    rows, layout = whole_rows(fitted, df, beyond.expressed), fitted.layout
     assert rows.ids is not None
     slots = list(range(layout.n_values))
     if places is not None:

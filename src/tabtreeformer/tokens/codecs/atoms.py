@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...config.settings import TokenConfig
 from ...data.rare import intervals
-from ...data.schema import NUMERIC, Column
+from ...data.schema import NUMERIC, Column, Labels
+from ...data.schema.kinds import FEW_CLASSES
 from ...data.schema.numbers import count_decimals
 from ..constraints.plain_columns import Bounds
 from ..layout import Slot, SlotKind
@@ -214,6 +215,12 @@ class AtomCodec(MeasuredCodec):
     def log_widths(self, ids: NDArray[Any]) -> Floats:
         """Log of the length of each row's interval (N,); 0 for an atom."""
         return np.asarray(np.log(self.widths[np.minimum(ids[:, -1], len(self.lows) - 1)]))
+
+    def classes(self) -> Labels | None:
+        """Whole numbers with few values, all of which have an id of their own; None for others."""
+        if not isinstance(self.low, int) or len(self.lows) > FEW_CLASSES or (self.lows != self.highs).any():
+            return None
+        return Labels(tuple(int(value) for value in self.lows))
 
     def midpoints(self) -> Floats:
         """The middle of each interval."""

@@ -98,7 +98,7 @@ class Codec(Protocol):
         return None
 
     def classes(self) -> Labels | None:
-        """The same where every other value is protected or was never seen, so that the values are classes."""
+        """Values that act as classes: every other one is protected or was never seen. None where there are none."""
         return None
 
     def can_encode(self, values: pd.Series) -> Mask:
@@ -119,6 +119,10 @@ class Codec(Protocol):
     def midpoints(self) -> Floats | None:
         """The middle of what each id stands for (S,), if one id is enough for a number."""
         return None
+
+    def tail_scales(self) -> tuple[float, float]:
+        """How fast values thin out below and above the learned range, in their own unit; 1 where there is no order."""
+        return 1.0, 1.0
 
     def has_protected_range(self) -> bool:
         """Whether both ends of the range follow from intervals that enough rows support."""

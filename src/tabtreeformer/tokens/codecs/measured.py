@@ -19,6 +19,9 @@ from ..constraints.plain_columns import Bounds
 from .base import Allowed, Codec, Mask, Span
 from .plain_values import plain_value
 
+OUTER = 0.1
+"""Share of the ids on either side that show how fast values thin out."""
+
 
 class MeasuredCodec(Codec, Protocol):
     """A codec of values with an order."""
@@ -35,6 +38,19 @@ class MeasuredCodec(Codec, Protocol):
     def reach(self, spans: Sequence[Span]) -> list[Mask | None] | None:
         """For each slot, the ids that some span reaches into; None where the codec knows no conditions."""
         return None
+
+    def tail_scales(self) -> tuple[float, float]:
+        """The mean excess that an exponential tail would have, from the outer tenth of the ids on either side."""
+        bounds, middles = self.bounds(), self.midpoints()
+        low, high = float(bounds.low), float(bounds.high)
+        if middles is None or len(middles) < 2:
+            inner = low + OUTER * (high - low), high - OUTER * (high - low)
+        else:
+            place = max(1, round(OUTER * (len(middles) - 1)))
+            inner = float(middles[place]), float(middles[-1 - place])
+        least = max((high - low) * 1e-6, 1e-12)
+        below, above = ((abs(a - b) or high - low) / -np.log(OUTER) for a, b in ((inner[0], low), (high, inner[1])))
+        return max(float(below), least), max(float(above), least)
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
         """What a condition other than `missing` leaves."""
