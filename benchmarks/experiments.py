@@ -12,7 +12,7 @@ from .generators import GENERATORS
 
 SMALL_S = (
     "model.width=64", "model.feed_forward=256", "model.heads=4", "model.layers=2",
-    "tree.tune=false", "tree.params={\"n_estimators\": 20, \"num_leaves\": 15}",
+    "tree.trials=0", "tree.params={\"n_estimators\": 20, \"num_leaves\": 15}",
     "tokens.quantiles=100", "train.steps=600", "train.batch_size=64", "train.learning_rate=0.003",
 )  # fmt: skip
 """S, but narrower and shallower, with fewer quantiles, trees and steps: minutes instead of hours, the same parts."""
@@ -31,14 +31,10 @@ PARTS = {
         "generated without trees": ("sampling.leaf_prompts=false",),
         "trained without trees": ("tree.model=none",),
         "without pooled prompts": ("model.pool=1",),
-        "without smooth functions": ("model.basis=0",),
-        "an embedding per id": ("model.own_rows=0",),
-        "without smoothed targets": ("model.smoothing=0",),
-        "table order only": ("model.order=natural",),
+        "table order only": ("train.table_orders=1",),
         "any order only": ("train.table_orders=0",),
         "prompts of trained rows": ("train.prompts=trained",),
         "dropout 0.1": ("model.dropout=0.1",),
-        "GELU": ("model.activation=gelu",),
         "the size of large tables": ("model.width=64", "model.feed_forward=256", "model.layers=3"),
     },
 }
@@ -46,7 +42,7 @@ PARTS = {
 
 Parts that were worse, or no better, and are gone from the code keep their measurements in the file of results.
 """
-ORDERS = {"table": ("model.order=natural",), "any": ("train.table_orders=0",), "half and half": ()}
+ORDERS = {"table": ("train.table_orders=1",), "any": ("train.table_orders=0",), "half and half": ()}
 TREES = ("lightgbm", "xgboost", "catboost", "decision_tree")
 N_TREES = (5, 10, 20, 50, 100)
 MASKS = (0.0, 0.2, 0.4, 0.6, 0.8)

@@ -43,7 +43,7 @@ STRICT_BASE = "auto 0.1"
 KEYS = ["settings", "table", "seed"]
 STEPS = 400
 SMALL = {
-    "tree": {"tune": False, "params": {"n_estimators": 20, "num_leaves": 15, "max_depth": 6}},
+    "tree": {"trials": 0, "params": {"n_estimators": 20, "num_leaves": 15, "max_depth": 6}},
     "model": {"width": 48, "feed_forward": 192, "heads": 4, "layers": 2},
     "train": {"steps": STEPS, "batch_size": 64, "learning_rate": 0.003},
 }

@@ -74,7 +74,7 @@ def _fit(preset: str, steps: int = 1) -> tuple[TabTreeFormer, float]:
 
     short: dict[str, Any] = {}
     if preset == "S":
-        trees = {"tune": False, "params": {"n_estimators": 100}}
+        trees = {"trials": 0, "params": {"n_estimators": 100}}
         train = {"steps": steps, "shared_share": 0.0, "validate_every": 100}
         short = {"tree": trees, "train": train, "privacy": "off"}
     started = time.process_time()

@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 PAPER = Path(__file__).parent / "paper"
 
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tree": {"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}},
     "tokens": {"quantiles": 20, "bins": 4},
     "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
     "train": {"steps": 6, "batch_size": 16, "validate_every": 3},

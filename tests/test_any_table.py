@@ -20,7 +20,7 @@ from tabtreeformer.data.schema.numbers import count_decimals
 from tabtreeformer.tokens.codecs.ticks import UNITS
 
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 2, "num_leaves": 4}},
+    "tree": {"trials": 0, "params": {"n_estimators": 2, "num_leaves": 4}},
     "tokens": {"quantiles": 8, "bins": 3},
     "model": {"width": 8, "feed_forward": 16, "heads": 2, "layers": 1},
     "train": {"steps": 2, "batch_size": 32, "validate_every": 2},

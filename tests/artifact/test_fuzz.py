@@ -23,7 +23,7 @@ from tabtreeformer.errors import ArchiveError, TabTreeFormerError
 MOST_SECONDS, MOST_MEGABYTES = 20, 1500
 """For a single file, on a busy machine; and by how much the process may grow over all of them."""
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tree": {"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}},
     "tokens": {"quantiles": 20, "bins": 4},
     "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
     "train": {"steps": 4, "batch_size": 16, "validate_every": 2},

@@ -8,7 +8,7 @@ import pytest
 from tabtreeformer import TabTreeFormer, write_table
 
 TINY = [
-    "tree.tune=false", "tree.params.n_estimators=2", "tokens.quantiles=10", "model.width=8", "model.heads=2",
+    "tree.trials=0", "tree.params.n_estimators=2", "tokens.quantiles=10", "model.width=8", "model.heads=2",
     "model.feed_forward=8", "model.layers=1", "train.steps=2", "train.batch_size=16", "train.validate_every=2",
 ]  # fmt: skip
 SETTINGS = [word for setting in TINY for word in ("--set", setting)]
@@ -19,7 +19,7 @@ def folder(tmp_path, mixed):
     """A table, new rows and a model."""
     mixed.to_csv(tmp_path / "people.csv", index=False)
     mixed.to_csv(tmp_path / "new.csv", index=False)
-    sections = {"tree": {"tune": False, "params": {"n_estimators": 2}}, "model": {"width": 8, "heads": 2, "layers": 1}}
+    sections = {"tree": {"trials": 0, "params": {"n_estimators": 2}}, "model": {"width": 8, "heads": 2, "layers": 1}}
     model = TabTreeFormer("auto", "income", **sections, train={"steps": 2}, privacy="off", verbose=False)
     model.fit(mixed).save(tmp_path / "m.tabtree")
     return tmp_path
@@ -94,7 +94,7 @@ def test_the_same_split_comes_from_the_command_and_from_python(run, folder, mixe
     words = ("fit", "people.csv", "--target", "income", "--holdout", "0.25", "--seed", 7, "--privacy", "off")
     assert run(*words, *SETTINGS)[0] == 0
     table = pd.read_csv(folder / "people.csv")
-    sections = {"tree": {"tune": False, "params": {"n_estimators": 2}}, "model": {"width": 8, "heads": 2, "layers": 1}}
+    sections = {"tree": {"trials": 0, "params": {"n_estimators": 2}}, "model": {"width": 8, "heads": 2, "layers": 1}}
     model = TabTreeFormer("auto", "income", **sections, train={"steps": 2}, privacy="off", verbose=False)
     seen = []
     model.set_params(random_state=7, constraints=None)

@@ -9,7 +9,7 @@ import pytest
 
 from tabtreeformer import SchemaError, open_chunks, read_table
 
-TINY = ["tree.tune=false", "tree.params.n_estimators=2", "model.width=8", "model.layers=1", "train.steps=2"]
+TINY = ["tree.trials=0", "tree.params.n_estimators=2", "model.width=8", "model.layers=1", "train.steps=2"]
 
 
 def ttf(*words, given=b"", folder):

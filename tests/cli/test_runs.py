@@ -11,7 +11,7 @@ from tabtreeformer import TabTreeFormer
 from tabtreeformer.fitting.run import Run
 
 TINY = [
-    "tree.tune=false", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
+    "tree.trials=0", "tree.params.n_estimators=4", "tokens.quantiles=20", "model.width=16", "model.heads=2",
     "model.feed_forward=32", "model.layers=1", "train.steps=6", "train.batch_size=16", "train.validate_every=3",
 ]  # fmt: skip
 SETTINGS = [word for setting in TINY for word in ("--set", setting)]

@@ -8,7 +8,7 @@ from tabtreeformer import read_table, write_table
 SETTINGS = [
     word
     for setting in (
-        "tree.tune=false", "tree.params.n_estimators=4", "model.width=16", "model.heads=2", "model.feed_forward=32",
+        "tree.trials=0", "tree.params.n_estimators=4", "model.width=16", "model.heads=2", "model.feed_forward=32",
         "model.layers=1", "train.steps=4", "train.batch_size=16",
     )
     for word in ("--set", setting)

@@ -4,7 +4,7 @@ import inspect
 import numpy as np
 import pytest
 
-from tabtreeformer.config.override import RETIRED, parse_settings
+from tabtreeformer.config.override import BY_SOFTMAX, FITTING_ONLY, ONE_VALUE, parse_settings
 from tabtreeformer.config.presets import PRESETS, configure
 from tabtreeformer.config.settings import Config, ModelConfig, TrainConfig
 from tabtreeformer.errors import ConfigError
@@ -52,16 +52,21 @@ def test_presets_hold_the_constants_of_the_paper(paper_config):
     assert nm.sampling.temperature_numeric == value("generation", "temperature_numeric_NM")
 
 
-def test_configs_of_earlier_versions_are_read_unless_they_use_what_is_gone():
-    config = configure("S", {})
+@pytest.mark.parametrize("preset", ["S", "auto", "trees"])
+def test_configs_of_earlier_versions_are_read_unless_they_use_what_is_gone(preset):
+    config = configure(preset, {})
     earlier = config.to_json()
-    for name, only in RETIRED.items():
+    retired = ONE_VALUE | {name: by[config.model.softmax] for name, by in BY_SOFTMAX.items()}
+    for name, value in retired.items() | dict.fromkeys(FITTING_ONLY, "anything").items():
         section, field = name.split(".")
-        earlier[section][field] = only
+        if earlier[section] is not None:
+            earlier[section][field] = value
     assert Config.from_json(earlier) == config
-    earlier["train"]["leaf_loss"] = False
-    with pytest.raises(ConfigError, match=r"train\.leaf_loss=False, a setting that no longer exists"):
-        Config.from_json(earlier)
+    for name in ("train.leaf_loss", "model.order"):
+        section, field = name.split(".")
+        changed = {**earlier, section: {**earlier[section], field: "other"}}
+        with pytest.raises(ConfigError, match=f"{name}='other', a setting that no longer exists"):
+            Config.from_json(changed)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -85,8 +90,8 @@ def test_overrides_reach_every_field_and_leave_the_others():
 
 
 def test_trees_that_write_have_a_forest_and_come_back_from_json():
-    config = configure("trees", {"forest": {"bags": 3}}, n_rows=1_000_000)
-    assert (config.forest.bags, config.forest.leaf_rows) == (3, 200)
+    config = configure("trees", {"forest": {"scores": False}}, n_rows=1_000_000)
+    assert (config.forest.scores, config.forest.leaf_rows) == (False, 200)
     assert Config.from_json(config.to_json()) == config
 
 

@@ -15,7 +15,7 @@ from kill_fit import table
 
 SMALL = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1}
 STEPS = {"steps": 24, "batch_size": 11, "validate_every": 5}  # 90 rows: halves of 45, whose last batch is one row
-TREE = {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}}
+TREE = {"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}}
 PAPER = {"preset": "S", "tree": TREE, "tokens": {"quantiles": 20, "bins": 4}, "privacy": "off"}
 CASES = {
     "auto": {"model": SMALL, "train": STEPS, "privacy": "off"},

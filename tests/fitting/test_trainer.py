@@ -60,7 +60,7 @@ def test_halves_are_even_random_and_complete():
     assert not np.array_equal(one, split_rows(7, np.random.default_rng(1))[0][0])
 
 
-@pytest.mark.parametrize("model", [MODEL, dataclasses.replace(MODEL, softmax="allowed", order="any", basis=4)])
+@pytest.mark.parametrize("model", [MODEL, dataclasses.replace(MODEL, softmax="allowed")])
 def test_rows_on_disk_train_the_same_networks_as_rows_in_memory(tmp_path, model):
     rows().astype(np.int16).tofile(tmp_path / "rows")
     on_disk = train(tokens=np.memmap(tmp_path / "rows", np.int16, "r+", shape=rows().shape), model=model)
@@ -107,10 +107,10 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_state_alone(
     assert one.histories[1].validations != other.histories[1].validations
 
 
-@pytest.mark.parametrize("order", ["natural", "any"])
-def test_side_by_side_gives_the_same_weights_as_one_after_the_other(order):
-    model = dataclasses.replace(MODEL, dropout=0.0, softmax="allowed", order=order)
-    one, two = (train(model=model, steps=30, side_by_side=side, average=0.9) for side in (True, False))
+@pytest.mark.parametrize("softmax", ["vocabulary", "allowed"])
+def test_side_by_side_gives_the_same_weights_as_one_after_the_other(softmax):
+    model = dataclasses.replace(MODEL, dropout=0.0, softmax=softmax)
+    one, two = (train(model=model, steps=30, side_by_side=side) for side in (True, False))
     for a, b in zip(one.models, two.models, strict=True):
         assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
     assert [h.validations for h in one.histories] == [h.validations for h in two.histories]
@@ -134,7 +134,7 @@ def test_a_failure_side_by_side_ends_both(monkeypatch):
 @pytest.mark.parametrize("side_by_side", [True, False])
 def test_training_ends_in_time_with_the_best_weights_so_far(side_by_side):
     started = time.perf_counter()
-    trained = train(steps=10**6, patience=10**6, shared_passes=1, seconds=2.0, side_by_side=side_by_side)
+    trained = train(steps=10**6, patience=10**6, seconds=2.0, side_by_side=side_by_side)
     assert 1.0 < time.perf_counter() - started < 10.0
     for history in trained.histories[1:]:
         assert 0 < history.steps < 10**6
@@ -175,7 +175,8 @@ def test_the_reserve_is_a_share_of_the_budget_with_a_maximum(budget_seconds, sec
 def test_the_rate_rises_at_first_and_falls_once_over_shared_start_and_networks(monkeypatch):
     rates = []
     monkeypatch.setattr("tabtreeformer.fitting.run.set_rate", lambda optimizer, share: rates.append(share))
-    train(steps=40, patience=99, shared_share=0.5, decay="whole", warmup=4)
+    monkeypatch.setattr("tabtreeformer.fitting.run.WARMUP", 4)
+    train(steps=40, patience=99, shared_share=0.5, matrix_rate=0.01)
     shared, first = rates[:20], rates[20:40]
     assert shared[:4] == pytest.approx([0.25, 0.4875, 0.7125, 0.925])
     assert shared[-1] == pytest.approx(0.525)
@@ -211,7 +212,7 @@ def test_training_draws_orders_by_its_settings(monkeypatch):
         "draw_orders",
         lambda n, layout, rng, share: seen.append(share) or draw_orders(n, layout, rng, share),
     )
-    train(steps=2, table_orders=0.25, model=dataclasses.replace(MODEL, softmax="allowed", order="any", basis=4))
+    train(steps=2, table_orders=0.25, model=dataclasses.replace(MODEL, softmax="allowed"))
     assert set(seen) == {0.25}
 
 

@@ -189,7 +189,7 @@ def test_context_is_read_and_never_written():
 
 
 def test_the_same_seed_grows_and_writes_the_same():
-    first, second = (forest_of(bags=3, feature_share=0.5) for _ in range(2))
+    first, second = (forest_of(bags=3) for _ in range(2))
     rows = [draw_rows(f, 100, np.random.default_rng(0)) for f in (first, second)]
     np.testing.assert_array_equal(*rows)
 

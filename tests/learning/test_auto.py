@@ -102,7 +102,7 @@ def test_it_says_what_it_chose(mixed, capsys):
 def test_a_budget_is_kept_and_an_impossible_one_is_refused(mixed):
     started = time.perf_counter()
     model = TabTreeFormer(
-        random_state=0, verbose=False, budget_seconds=4, tree={"tune": True, "trials": 10_000}, train={"steps": 10**6}
+        random_state=0, verbose=False, budget_seconds=4, tree={"trials": 10_000}, train={"steps": 10**6}
     ).fit(mixed)
     assert time.perf_counter() - started < 15
     assert model.fitted_.config.tree.timeout_seconds is None  # the budget is not a setting of the model

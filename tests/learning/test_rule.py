@@ -7,7 +7,7 @@ import pytest
 from tabtreeformer import TabTreeFormer
 
 SMALL = {
-    "tree": {"tune": False, "params": {"n_estimators": 5, "num_leaves": 6}},
+    "tree": {"trials": 0, "params": {"n_estimators": 5, "num_leaves": 6}},
     "tokens": {"quantiles": 30},
     "model": {"width": 32, "feed_forward": 64, "heads": 2, "layers": 2, "dropout": 0.0},
     "train": {"steps": 400, "batch_size": 64, "learning_rate": 4e-3, "validate_every": 50, "patience": 99},

@@ -24,7 +24,7 @@ from tabtreeformer import DP, Schema, TabTreeFormer, open_chunks
 
 PINS = Path(__file__).with_suffix(".json")
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+    "tree": {"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}},
     "tokens": {"quantiles": 20, "bins": 4},
     "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
     "train": {"steps": 6, "batch_size": 16, "validate_every": 3},

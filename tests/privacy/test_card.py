@@ -30,7 +30,7 @@ def table() -> pd.DataFrame:
 def model(table) -> TabTreeFormer:
     return TabTreeFormer(
         target="y",
-        tree={"tune": False, "params": {"n_estimators": 4}},
+        tree={"trials": 0, "params": {"n_estimators": 4}},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
         train={"steps": 4, "batch_size": 16, "validate_every": 2},
         random_state=0,

@@ -27,7 +27,7 @@ def name(request) -> str:
 
 
 def few(name: str, **settings) -> TreeConfig:
-    return TreeConfig(model=name, params=FEW.get(name, {}), **{"tune": False, **settings})
+    return TreeConfig(model=name, params=FEW.get(name, {}), **{"trials": 0, **settings})
 
 
 def test_a_model_comes_back_from_its_text_with_the_same_leaves(name, goal, make):
@@ -63,7 +63,7 @@ def test_predictions_are_codes_or_numbers(name, goal, make):
 
 def test_the_same_seed_gives_the_same_leaves_searched_or_not(name, make):
     features, target = make("two classes")
-    for config in (few(name), few(name, tune=True, trials=2)):
+    for config in (few(name), few(name, trials=2)):
         first, second = (fit_leaf_model(config, features, target, 2**40 + 5) for _ in range(2))
         np.testing.assert_array_equal(first.leaves(features), second.leaves(features))
 
@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_leaves_searched_or_not(name, make):
 def test_another_seed_gives_other_leaves(name, make):
     features, target = make("number")
     share = {"subsample": 0.6, "colsample_bytree": 0.6}
-    config = TreeConfig(model=name, tune=False, params=FEW[name] | share)
+    config = TreeConfig(model=name, trials=0, params=FEW[name] | share)
     first, second = (fit_leaf_model(config, features, target, seed).leaves(features) for seed in (0, 1))
     assert first.shape != second.shape or (first != second).any()
 
@@ -83,13 +83,13 @@ def test_what_is_found_is_what_is_fitted(make):
     found = tune(DecisionTree, SPACES["decision_tree"], features, target, config, 0, Silent())
     expected = DecisionTree(found, 0).fit(features, target)
     assert fit_leaf_model(config, features, target, 0).to_text() == expected.to_text()
-    assert fit_leaf_model(replace(config, tune=False), features, target, 0).to_text() != expected.to_text()
+    assert fit_leaf_model(replace(config, trials=0), features, target, 0).to_text() != expected.to_text()
 
 
 def test_without_a_search_the_defaults_hold_unless_fixed(make):
     features, target = make("number")
     for params in ({}, {"max_depth": 2}):
-        config = TreeConfig(model="decision_tree", tune=False, params=params)
+        config = TreeConfig(model="decision_tree", trials=0, params=params)
         expected = DecisionTree(defaults(SPACES["decision_tree"]) | params, 0).fit(features, target)
         assert fit_leaf_model(config, features, target, 0).to_text() == expected.to_text()
 
@@ -98,7 +98,7 @@ def test_without_a_search_the_defaults_hold_unless_fixed(make):
 @pytest.mark.parametrize("alias", ["n_estimators", "iterations", "num_boost_round", "num_iterations"])
 def test_the_number_of_rounds_may_go_by_the_name_of_any_library(name, alias, make):
     for tuned in (True, False):
-        config = TreeConfig(model=name, tune=tuned, trials=1, params={alias: 3})
+        config = TreeConfig(model=name, trials=int(tuned), params={alias: 3})
         assert len(fit_leaf_model(config, *make("number"), 0).n_leaves) == 3
 
 
@@ -113,7 +113,7 @@ def test_tiny_tables_neither_warn_nor_print(name, capfd):
     ]
     for target in targets:
         for rows in (np.arange(2, 7), np.arange(7)):
-            config = few(name, tune=True, trials=2)
+            config = few(name, trials=2)
             model = fit_leaf_model(config, features.take(rows), target.take(rows), 0)
             ids = model.leaves(features)
             assert ids.shape == (7, len(model.n_leaves))
@@ -125,7 +125,7 @@ def test_tiny_tables_neither_warn_nor_print(name, capfd):
 def test_folds_in_which_nothing_varies_can_be_searched(name, capfd):
     features = Features(np.array([[0.0]] * 7 + [[1.0]]))
     target = Target(np.array([0] * 7 + [1]), 2)
-    fit_leaf_model(few(name, tune=True, trials=1), features, target, 0)
+    fit_leaf_model(few(name, trials=1), features, target, 0)
     assert capfd.readouterr() == ("", "")
 
 
@@ -133,7 +133,7 @@ def test_the_largest_numbers_neither_warn_nor_fail(name, make):
     features, target = make("number")
     large = Features(np.clip(features.matrix * [LARGEST, 1, 1], -LARGEST, LARGEST), features.categorical)
     goal = Target(np.clip(target.values * LARGEST, -LARGEST, LARGEST), None)
-    model = fit_leaf_model(few(name, tune=True, trials=1), large, goal, 0)
+    model = fit_leaf_model(few(name, trials=1), large, goal, 0)
     assert (model.leaves(large) < np.array(model.n_leaves)).all()
 
 
@@ -213,4 +213,4 @@ def test_a_target_of_too_many_classes_is_refused_before_it_takes_hours(model):
 
 def test_a_decision_tree_takes_as_many_classes_as_rows():
     features = Features(np.arange(60.0)[:, None])
-    fit_leaf_model(TreeConfig(model="decision_tree", tune=False), features, Target(np.arange(60), 60), 0)
+    fit_leaf_model(TreeConfig(model="decision_tree", trials=0), features, Target(np.arange(60), 60), 0)

@@ -115,6 +115,8 @@ def check_forest(forest: Forest, layout: TokenLayout) -> None:
 
 def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> None:
     """Compare what the network is made of with the weights that there are."""
+    from ..model.smooth_tables import BASIS
+
     width, own = config.width, config.softmax == "allowed"
     ids = sum(slot.size for slot in layout.slots) if own else layout.n_vocab
     positions = -(-layout.n_trees // config.pool) + layout.n_values if own else layout.length
@@ -126,10 +128,10 @@ def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> 
     if config.backbone != "gpt2":
         few = config.layers * width <= n_weights  # else even counting would take long
         needed["model.layers"] = _hf_parameters(config, positions) if few else config.layers * width
-    if own and config.basis:
+    if own:
         numbers = [slot.size for slot in layout.value_slots if slot.kind != SlotKind.CATEGORY and slot.size > 2]
-        needed["model.basis"] = len(numbers) * config.basis * width
-        _at_most("model.basis × ids", len(numbers) * max(numbers, default=0) * config.basis, n_weights + SPARE_CELLS)
+        needed["smooth functions"] = len(numbers) * BASIS * width
+        _at_most("functions × ids", len(numbers) * max(numbers, default=0) * BASIS, n_weights + SPARE_CELLS)
     for name, count in needed.items():
         if count > n_weights:
             raise ArchiveError(f"its {name} asks for {count:,} weights, of which it can hold {n_weights:,} at most")

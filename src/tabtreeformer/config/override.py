@@ -82,7 +82,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     raise ConfigError(f"{name} must be {article.get(wanted.__name__, wanted.__name__)}, got {value!r}")
 
 
-RETIRED: Mapping[str, Any] = {
+ONE_VALUE: Mapping[str, Any] = {
     "tree.folds": 3,
     "tokens.levels": 1,
     "tokens.percentile_method": "linear",
@@ -98,21 +98,41 @@ RETIRED: Mapping[str, Any] = {
     "sampling.cache": True,
 }
 """Settings that earlier versions wrote into model files, and the one value that they had in every preset."""
+BY_SOFTMAX: Mapping[str, Mapping[str, Any]] = {
+    "model.activation": {"vocabulary": "gelu", "allowed": "relu"},
+    "model.order": {"vocabulary": "natural", "allowed": "any"},
+    "model.basis": {"vocabulary": 0, "allowed": 12},
+    "model.own_rows": {"vocabulary": 0, "allowed": 50},
+    "model.smoothing": {"vocabulary": 0.0, "allowed": 0.7},
+}
+"""The same for settings that had one value in each of the two networks; now they are part of those networks."""
+FITTING_ONLY = frozenset(
+    {
+        "tree.tune", "train.warmup", "train.decay", "train.average", "train.shared_passes", "train.bank",
+        "train.blank_prompts", "forest.bags", "forest.feature_share", "forest.smoothing",
+    }
+)  # fmt: skip
+"""Settings that said how a model is fitted: one that is fitted is read whatever they were."""
 
 
 def without_retired(data: Mapping[str, Any]) -> dict[str, Any]:
     """The sections of a config in plain data, without settings that no longer exist."""
+    model = data.get("model")
+    softmax = model.get("softmax", "vocabulary") if isinstance(model, Mapping) else "vocabulary"
     return {
-        section: {name: value for name, value in fields.items() if not _is_retired(f"{section}.{name}", value)}
+        section: {name: value for name, value in fields.items() if not _is_retired(f"{section}.{name}", value, softmax)}
         if isinstance(fields, Mapping)
         else fields
         for section, fields in data.items()
     }
 
 
-def _is_retired(name: str, value: Any) -> bool:
-    if name not in RETIRED:
+def _is_retired(name: str, value: Any, softmax: Any) -> bool:
+    if name in FITTING_ONLY:
+        return True
+    if name not in ONE_VALUE and name not in BY_SOFTMAX:
         return False
-    if value != RETIRED[name]:
+    only = ONE_VALUE[name] if name in ONE_VALUE else BY_SOFTMAX[name].get(softmax)
+    if value != only:
         raise ConfigError(f"this model has {name}={value!r}, a setting that no longer exists; fit it again without")
     return True

@@ -80,7 +80,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     masked = 1 / times
     width = 8 * round(6 * times**0.07)
     return Config(
-        tree=TreeConfig(tune=False, params=_prompt_trees(tree_model, n_classes)),
+        tree=TreeConfig(trials=0, params=_prompt_trees(tree_model, n_classes)),
         tokens=TokenConfig(
             scheme="atoms",
             quantiles=max(MIN_IDS, min(n_rows * 2 // 5, round(3 * n_rows**0.5), MAX_IDS)),
@@ -90,32 +90,22 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
         model=ModelConfig(
             softmax="allowed",
             pool=25,
-            order="any",
-            basis=12,
-            own_rows=50,
-            smoothing=0.7,
             width=width,
             feed_forward=4 * width,
             heads=4,
             layers=round(2 + math.log(times) / 4),
             dropout=0.0,
-            activation="relu",
         ),
         train=TrainConfig(
             steps=steps,
             batch_size=batch_size,
             learning_rate=6e-3 * times**-0.1,
             matrix_rate=0.03 * times**-0.1,
-            warmup=20,
-            decay="whole",
-            shared_passes=steps,
             shared_share=shared,
             value_mask=(0.25 * masked, 0.5 * masked),
-            blank_prompts=0.1,
             table_orders=0.5,
             prompts="validated",
             margins=True,
-            bank=10_000,
             validation_rows=max(256, round(2048 * narrow)),
             validate_every=math.ceil(steps * (1 - shared) / VALIDATIONS),
             patience=VALIDATIONS // 2,
@@ -148,7 +138,7 @@ LEAF_ROWS, MAX_LEAVES = 20, 5_000
 def trees_alone(n_rows: int) -> Config:
     """Trees that write by themselves: a second for most tables, and little protection."""
     return Config(
-        tree=TreeConfig(model="none", tune=False),
+        tree=TreeConfig(model="none", trials=0),
         tokens=TokenConfig(
             scheme="atoms", quantiles=min(max(n_rows * 2 // 5, MIN_IDS), MAX_IDS), bins=1, rare_floor=AUTO_FLOOR
         ),
@@ -173,7 +163,7 @@ def private_auto(n_rows: int, n_columns: int = 10) -> Config:
     config = auto(n_rows, None, "none", n_columns)
     return dataclasses.replace(
         config,
-        tree=TreeConfig(model="none", tune=False),
+        tree=TreeConfig(model="none", trials=0),
         tokens=dataclasses.replace(config.tokens, quantiles=64),
         model=dataclasses.replace(config.model, width=48, feed_forward=96, layers=1),
         train=dataclasses.replace(
@@ -182,10 +172,7 @@ def private_auto(n_rows: int, n_columns: int = 10) -> Config:
             batch_size=min(max(n_rows // 32, 64), 2048),
             learning_rate=4e-3,
             clip=0.5,
-            average=0.99,
             matrix_rate=0.0,
-            warmup=0,
-            decay="stage",
             margins=False,
         ),
     )

@@ -41,10 +41,8 @@ class TreeConfig:
 
     model: str = "lightgbm"
     """One of lightgbm, xgboost, catboost, decision_tree, none."""
-    tune: bool = True
-    """Search the model's parameters with Optuna before fitting."""
     trials: int = 50
-    """Maximum number of trials of the search."""
+    """Maximum number of trials in which Optuna searches the model's parameters before fitting; 0: no search."""
     timeout_seconds: float | None = None
     """Maximum time of the search; the trial under way is finished. null: no limit."""
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -52,7 +50,7 @@ class TreeConfig:
 
     def __post_init__(self) -> None:
         one_of("tree.model", self.model, TREE_MODELS)
-        _at_least("tree.trials", self.trials, 1)
+        _at_least("tree.trials", self.trials, 0)
         if self.timeout_seconds is not None and self.timeout_seconds <= 0:
             raise ConfigError(f"tree.timeout_seconds must be above 0 or null, got {self.timeout_seconds!r}")
 
@@ -93,20 +91,10 @@ class ModelConfig:
     """Transformer blocks."""
     dropout: float = 0.1
     """Dropout on embeddings, attention and residuals during training."""
-    activation: Literal["gelu", "relu"] = "gelu"
-    """Activation of the feed-forward layers; on a CPU GPT-2's tanh-GELU costs 15 times a ReLU."""
     softmax: Literal["vocabulary", "allowed"] = "vocabulary"
-    """Over all tokens (the paper), or per slot over the ids that it may hold, with embeddings of their own."""
+    """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`)."""
     pool: int = 1
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
-    order: Literal["natural", "any"] = "natural"
-    """With softmax `allowed`: learn columns in table order, or in an order drawn per row."""
-    basis: int = 0
-    """With softmax `allowed`: number of smooth functions of an id's rank that embed numbers; 0: none."""
-    own_rows: int = 0
-    """With a basis: ids of numbers that this many rows have, or that stand out, also have an embedding of their own."""
-    smoothing: float = 0.0
-    """With softmax `allowed`: width, in ids, of the Gaussian over neighbouring ids that a number is learned as."""
     quantile_embedding: bool = True
     """With softmax `vocabulary`: initialise quantile tokens with the paper's ordered embedding, not at random."""
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
@@ -121,14 +109,15 @@ class ModelConfig:
         _at_least("model.pool", self.pool, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
             raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
-        one_of("model.activation", self.activation, ("gelu", "relu"))
-        one_of("model.order", self.order, ("natural", "any"))
-        if self.softmax == "vocabulary" and self.order == "any":
-            raise ConfigError("model.order='any' needs model.softmax='allowed'")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout!r}")
         if self.backbone != "gpt2" and not self.backbone.startswith("hf:"):
             raise ConfigError(f"model.backbone must be 'gpt2' or 'hf:<model type>', got {self.backbone!r}")
+
+    @property
+    def any_order(self) -> bool:
+        """Whether the network learns the columns of a row in any order, and with any part of the prompt masked."""
+        return self.softmax == "allowed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,33 +133,24 @@ class TrainConfig:
     learning_rate: float = 5e-4
     """Peak learning rate of AdamW; it falls linearly to zero."""
     matrix_rate: float = 0.0
-    """Peak rate of Muon, which then moves the matrices between hidden states; 0: AdamW moves all weights."""
-    warmup: int = 0
-    """Steps over which the rate rises at the beginning of the shared start and of each network."""
-    decay: Literal["stage", "whole"] = "stage"
-    """The rate falls to zero in the shared start and again in each network (the paper), or once over all steps."""
+    """Peak rate of Muon for the matrices between hidden states; rates then warm up and fall once over all steps.
+
+    0: AdamW moves all weights, and its rate falls in the shared start and again in each network (the paper).
+    """
     clip: float = 1.0
     """Maximum norm of the gradient."""
-    average: float = 0.0
-    """Under differential privacy: keep a moving average of the weights, of which each step keeps this share."""
-    shared_passes: int = 20
-    """Passes over all rows before the two networks part, unless `shared_share` of the steps is fewer."""
     shared_share: float = 0.1
-    """Maximum share of the steps that the shared start takes."""
+    """Maximum share of the steps before the two networks part; it is at most 20 passes over the rows (the paper)."""
     prompts: Literal["trained", "validated"] = "trained"
-    """Rows whose leaves prompt a network: those that it was trained on (the paper), or those that it never saw."""
+    """Rows whose leaves prompt a network: those that it was trained on (the paper), or some that it never saw."""
     margins: bool = False
     """With model.softmax `allowed`: correct the shares of each column's values to the training rows' in the end."""
-    bank: int | None = None
-    """Maximum number of masked prompts that are kept per network; null: one per row."""
     validation_rows: int | None = None
     """Maximum number of rows of the other half to validate on, drawn once; null: all."""
     leaf_mask: tuple[float, float] = (0.5, 0.75)
     """Range of the share of leaf tokens that is masked; drawn per row."""
-    blank_prompts: float = 0.0
-    """Share of the rows whose leaves are all masked, so that the networks can also write without a prompt."""
     table_orders: float = 0.0
-    """With model.order `any`: share of the rows that are learned in table order, in which free rows are written."""
+    """With model.softmax `allowed`: share of the rows that are learned in table order; the others in any order."""
     value_mask: tuple[float, float] = (0.25, 0.5)
     """Range of the share of value tokens that is masked; drawn per row."""
     validate_every: int = 100
@@ -189,25 +169,17 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "accumulate", "validate_every", "patience"):
             _at_least(f"train.{name}", getattr(self, name), 1)
-        _at_least("train.shared_passes", self.shared_passes, 0)
-        if self.bank is not None:
-            _at_least("train.bank", self.bank, 1)
         for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
         if not self.matrix_rate >= 0:
             raise ConfigError(f"train.matrix_rate must be at least 0, got {self.matrix_rate!r}")
-        one_of("train.decay", self.decay, ("stage", "whole"))
-        _at_least("train.warmup", self.warmup, 0)
         if self.gap_limit is not None and not self.gap_limit > 0:
             raise ConfigError(f"train.gap_limit must be above 0 or null, got {self.gap_limit!r}")
         if not 0 <= self.shared_share < 1:
             raise ConfigError(f"train.shared_share must be in [0, 1), got {self.shared_share!r}")
-        if not 0 <= self.average < 1:
-            raise ConfigError(f"train.average must be in [0, 1), got {self.average!r}")
-        for name in ("blank_prompts", "table_orders"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"train.{name} must be in [0, 1], got {getattr(self, name)!r}")
+        if not 0 <= self.table_orders <= 1:
+            raise ConfigError(f"train.table_orders must be in [0, 1], got {self.table_orders!r}")
         for name in ("leaf_mask", "value_mask"):
             low, high = getattr(self, name)
             if not 0 <= low <= high <= 1:
@@ -244,22 +216,11 @@ class ForestConfig:
 
     leaf_rows: int = 20
     """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
-    bags: int = 1
-    """Trees per slot; with several, each learns rows drawn with replacement, and each new row takes one by chance."""
-    feature_share: float = 1.0
-    """Share of the features that each split may choose from."""
-    smoothing: float = 2.0
-    """Rows by which the shares of a leaf are pulled towards those of the node above it."""
     scores: bool = True
     """Let each tree ask, beside the columns before its own, a smooth score of all of them."""
 
     def __post_init__(self) -> None:
         _at_least("forest.leaf_rows", self.leaf_rows, 1)
-        _at_least("forest.bags", self.bags, 1)
-        if not 0 < self.feature_share <= 1:
-            raise ConfigError(f"forest.feature_share must be in (0, 1], got {self.feature_share!r}")
-        if not self.smoothing >= 0:
-            raise ConfigError(f"forest.smoothing must be a number from 0, got {self.smoothing!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

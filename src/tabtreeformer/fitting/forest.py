@@ -84,14 +84,7 @@ def fit_forest(
 def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, seed: np.random.SeedSequence) -> Forest:
     """The forest of rows of value ids (N, D)."""
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
-    settings = ForestSettings(
-        leaf_rows=config.leaf_rows,
-        bags=config.bags,
-        feature_share=config.feature_share,
-        smoothing=config.smoothing,
-        scores=config.scores,
-    )
-    return grow(ids, targets, settings, seed)
+    return grow(ids, targets, ForestSettings(leaf_rows=config.leaf_rows, scores=config.scores), seed)
 
 
 def _halves(n_rows: int, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -12,17 +12,20 @@ from ..config.settings import TrainConfig
 from ..tokens import TokenLayout
 
 
-def draw_masks(n_rows: int, layout: TokenLayout, config: TrainConfig, rng: np.random.Generator) -> NDArray[np.bool_]:
+def draw_masks(
+    n_rows: int, layout: TokenLayout, config: TrainConfig, rng: np.random.Generator, blank: float = 0.0
+) -> NDArray[np.bool_]:
     """Draw which input tokens to hide, (N, L).
 
     Each row draws two shares, one for its leaves and one for its values, and each token is hidden on its own with that
-    probability; BOS and EOS never are. A hidden bin always hides its quantiles.
+    probability; BOS and EOS never are. A hidden bin always hides its quantiles. A share `blank` of the rows hides all
+    leaves.
     """
     hidden = np.zeros((n_rows, layout.length), dtype=bool)
     first_value = 1 + layout.n_trees
     hidden[:, 1:first_value] = _draw_part(n_rows, layout.n_trees, config.leaf_mask, rng)
-    if config.blank_prompts:
-        hidden[rng.random(n_rows) < config.blank_prompts, 1:first_value] = True
+    if blank:
+        hidden[rng.random(n_rows) < blank, 1:first_value] = True
     hidden[:, first_value:-1] = _draw_part(n_rows, layout.n_values, config.value_mask, rng)
     for groups in layout.numeric_groups:
         # NOTE[PAPER]: the paper swaps a column's two masks when the bin is visible and the quantile hidden, the reverse

@@ -17,6 +17,8 @@ from torch import Tensor, nn
 from ..config.settings import TrainConfig
 from ..model import Network
 
+WARMUP = 20
+"""Steps over which rates rise at the beginning of the shared start and of each network, where Muon is used."""
 MOMENTUM = 0.95
 POLYNOMIAL = (3.4445, -4.7750, 2.0315)
 """Applied five times, it takes singular values between 0 and 1 to about 1."""

@@ -15,15 +15,19 @@ from .masking import draw_masks
 from .orders import draw_orders
 from .split import Rows
 
+BLANK_PROMPTS = 0.1
+"""Share of the rows whose leaves are all masked, so that a network of `auto` can also write without a prompt."""
+
 Prepared = tuple[Tensor, Tensor | None]
 """Masked rows (B, L), and the order of each row's value slots (B, D); None for the order of the table."""
 
 
 def prepare(rows: Tensor, layout: TokenLayout, config: Config, rng: np.random.Generator) -> Prepared:
     """Replace a random part of the tokens by MASK and, where any order is allowed, draw one per row."""
-    masks = draw_masks(len(rows), layout, config.train, rng)
+    blank = BLANK_PROMPTS if config.model.any_order else 0.0
+    masks = draw_masks(len(rows), layout, config.train, rng, blank)
     masked = rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
-    if config.model.order == "natural":
+    if not config.model.any_order:
         return masked, None
     orders = draw_orders(len(rows), layout, rng, config.train.table_orders)
     return masked, torch.from_numpy(orders).to(rows.device)

@@ -19,8 +19,8 @@ from ..tokens import TokenLayout
 from .masking import draw_masks
 from .trainer import Parts
 
-MAX_PROMPTS = 100_000
-"""Maximum number of rows whose leaves prompt a network."""
+MAX_PROMPTS = {"trained": 100_000, "validated": 10_000}
+"""Maximum number of rows whose leaves prompt a network, by `train.prompts`."""
 MAX_COMPARED = 200_000
 """Maximum number of real rows that written prompts are compared with."""
 
@@ -30,11 +30,10 @@ def masked_prompts(
 ) -> tuple[PromptBank, PromptBank]:
     """The masked leaves of the rows that prompt each network; `tokens` are all rows (N, L)."""
     rng = np.random.default_rng(seed)
-    config = dataclasses.replace(config, blank_prompts=0.0)  # a blank prompt is not worth keeping
     banks = []
     for own, others in parts:
         rows = own if config.prompts == "trained" else others
-        rows = rows[: min(MAX_PROMPTS, config.bank or MAX_PROMPTS)]
+        rows = rows[: MAX_PROMPTS[config.prompts]]
         hidden = draw_masks(len(rows), layout, config, rng)[:, 1 : 1 + layout.n_trees]
         banks.append(PromptBank.build(layout.leaf_ids(tokens[rows]), hidden, rng))
     return banks[0], banks[1]

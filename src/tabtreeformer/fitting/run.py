@@ -20,7 +20,7 @@ from .checkpoint.state import restore_run, run_state
 from .control import Control
 from .history import History
 from .loop import take_steps
-from .optimizer import set_rate
+from .optimizer import WARMUP, set_rate
 from .preparation import Prepared, prepare, take_rows
 from .resources import Resources
 from .split import Rows
@@ -101,7 +101,7 @@ class Run:
     def set_rate(self, share: float) -> None:
         """Learn at the rate of a run of which this share is left: after the first steps it falls linearly."""
         first, last = self.rates
-        warm = min(1.0, (self.history.steps + 1) / max(self.config.train.warmup, 1))
+        warm = min(1.0, (self.history.steps + 1) / WARMUP) if self.config.train.matrix_rate else 1.0
         set_rate(self.updater.optimizer, warm * (last + (first - last) * share))
 
     def update(self) -> float:

@@ -28,6 +28,9 @@ from .run import Run
 from .split import Rows, split_rows
 from .stopping import Allowance
 
+SHARED_PASSES = 20
+"""Passes over all rows, at most, before the two networks part (the paper's)."""
+
 Parts = tuple[tuple[Rows, Rows], tuple[Rows, Rows]]
 """Of each network: rows that it is trained on, and rows that it is validated on."""
 
@@ -44,8 +47,8 @@ class Trained:
 
 
 def shared_steps(n_rows: int, config: TrainConfig) -> int:
-    """s0: the steps of `shared_passes` passes over the rows, at most `shared_share` of all steps."""
-    return min(config.shared_passes * math.ceil(n_rows / config.batch_size), int(config.steps * config.shared_share))
+    """s0: the steps of 20 passes over the rows, at most `shared_share` of all steps."""
+    return min(SHARED_PASSES * math.ceil(n_rows / config.batch_size), int(config.steps * config.shared_share))
 
 
 def train_networks(
@@ -69,7 +72,7 @@ def train_networks(
         shared = shared_steps(len(rows), config.train)
         side_by_side = _may_run_side_by_side(model, resources)
         histories: list[History] = []
-        left = 1 - shared / config.train.steps if config.train.decay == "whole" else 0.0
+        left = 1 - shared / config.train.steps if config.train.matrix_rate else 0.0
         if shared:
             run = Run("shared start", model, config, shared, shared_seed, resources, (1.0, left))
             run.train(rows, allowance.part(config.train.shared_share), "shared")

@@ -43,8 +43,6 @@ class ForestSettings:
     """Each share describes at least this many rows."""
     bags: int = 1
     """Trees per slot; with several, each is grown on rows drawn with replacement, and each row takes one by chance."""
-    feature_share: float = 1.0
-    """Share of the features that are tried at each split."""
     smoothing: float = 2.0
     """Rows by which the shares of a leaf are pulled towards those of the node above it."""
     unseen: float = 0.0
@@ -139,11 +137,7 @@ def _grow_tree(
     for column, (slot, values) in enumerate(features):
         matrix[:, column] = values[read[:, slot]]
     learner = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
-    model = learner(
-        min_samples_leaf=leaf_rows,
-        max_features=None if settings.feature_share == 1 else settings.feature_share,
-        random_state=int(rng.integers(2**31)),
-    )
+    model = learner(min_samples_leaf=leaf_rows, random_state=int(rng.integers(2**31)))
     model.fit(matrix, ranks if target.ordered else _classes(own))
     return _as_sets(model.tree_, features)
 

@@ -68,7 +68,7 @@ class Block(nn.Module):
         self.c_fc = nn.Linear(config.width, config.feed_forward)
         self.c_proj = nn.Linear(config.feed_forward, config.width)
         self.drop = nn.Dropout(config.dropout)
-        self.activation = F.relu if config.activation == "relu" else partial(F.gelu, approximate="tanh")
+        self.activation = F.relu if config.softmax == "allowed" else partial(F.gelu, approximate="tanh")
 
     def forward(self, x: Tensor, cache: Cache | None, layer: int) -> Tensor:
         x = x + self.drop(self.attn(self.ln_1(x), cache, layer))  # (B, L, d)

@@ -112,7 +112,7 @@ class SlotSteps:
         self.heads = backbone.config.heads
         blocks = [block for block in backbone.h if isinstance(block, Block)]
         self.activation: Callable[[Tensor], Tensor] = (
-            torch.relu_ if backbone.config.activation == "relu" else blocks[0].activation
+            torch.relu_ if backbone.config.softmax == "allowed" else blocks[0].activation
         )
         self.layers = [_Layer.of(block) for block in blocks]
         self.norm, self.positions = backbone.ln_f, backbone.wpe.weight
@@ -131,8 +131,7 @@ class SlotRows:
         n_positions = steps.positions.shape[0]
         self.cache = [embedded.new_empty(n_positions, 2 * d, B) for _ in steps.layers]  # keys over values
         x = embedded + steps.positions[: embedded.shape[1]]
-        if model.ahead is not None:
-            x[:, -1] += model.ahead.weight[self.order[:, 0]]
+        x[:, -1] += model.ahead.weight[self.order[:, 0]]
         self.state = self._forward(x.permute(2, 1, 0).contiguous())  # (d, B)
 
     def push(self, ids: Tensor) -> None:
@@ -141,8 +140,7 @@ class SlotRows:
         self.place += 1
         rows = ids + model.rows[model.layout.n_trees + slot]
         x = model.values_table()[rows] + self.steps.positions[self.length]  # (B, d)
-        if model.ahead is not None:
-            x = x + model.ahead.weight[self.order[:, self.place]]
+        x = x + model.ahead.weight[self.order[:, self.place]]
         self.state = self._forward(x.T[:, None].contiguous())
 
     def hidden(self) -> Tensor:

@@ -14,6 +14,8 @@ from ..tokens import SlotKind, TokenLayout
 
 BUCKETS = (16, 64, 256, 1024)
 """Slots of similar size share one product of matrices; larger ones have one each."""
+SMOOTHING = 0.7
+"""Width, in ids, of the Gaussian over neighbouring ids that a number is learned as."""
 MAX_TABLED = 256
 """Up to this many ids, smoothed targets are kept in a table: it is no larger than what as many rows make in a step."""
 

@@ -22,8 +22,8 @@ from .backbones import build_backbone
 from .decoder import INIT_STD
 from .fast_decode import Rows, SlotRows, SlotSteps
 from .network import Loss, Network
-from .slot_heads import SlotHead, buckets
-from .smooth_tables import SmoothTable, number_slots, stands_out
+from .slot_heads import SMOOTHING, SlotHead, buckets
+from .smooth_tables import OWN_ROWS, SmoothTable, number_slots, stands_out
 
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
@@ -49,18 +49,17 @@ class SlotModel(Network):
             self.values = nn.Embedding(int(starts[-1] - starts[T]), config.width)
             self.backbone = build_backbone(config, 1 + self.n_prompts + layout.n_values, generator)
             self.head = nn.Embedding(int(sizes[T:].sum()), config.width)
-            # In any order, an input says which slot comes next; in table order its position does.
-            self.ahead = nn.Embedding(layout.n_values, config.width) if config.order == "any" else None
+            # In any order, an input says which slot comes next.
+            self.ahead = nn.Embedding(layout.n_values, config.width)
             self.bias = nn.Parameter(torch.zeros(int(sizes[T:].sum())))
-        ahead = [] if self.ahead is None else [self.ahead.weight]
-        for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight, *ahead):
+        for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight, self.ahead.weight):
             nn.init.normal_(weight, std=INIT_STD, generator=generator)
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
-        self.heads = nn.ModuleList(SlotHead(layout, slots, config.smoothing) for slots in buckets(layout))
-        self.smooth_values = SmoothTable(layout, config, 1, generator) if config.basis else None
-        self.smooth_head = SmoothTable(layout, config, 0, generator) if config.basis else None
+        self.heads = nn.ModuleList(SlotHead(layout, slots, SMOOTHING) for slots in buckets(layout))
+        self.smooth_values = SmoothTable(layout, config.width, 1, generator)
+        self.smooth_head = SmoothTable(layout, config.width, 0, generator)
 
     @property
     def n_prompts(self) -> int:
@@ -86,10 +85,9 @@ class SlotModel(Network):
         """The same from how many rows each id of each value slot has."""
         with torch.no_grad():
             self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
-            if self.smooth_values is not None and self.smooth_head is not None:
-                own = [stands_out(counts[i], self.config.own_rows) for i in number_slots(self.layout)]
-                for smooth in (self.smooth_values, self.smooth_head):
-                    smooth.keep_own(torch.cat(own or [torch.zeros(0, dtype=torch.bool)]))
+            own = [stands_out(counts[i], OWN_ROWS) for i in number_slots(self.layout)]
+            for smooth in (self.smooth_values, self.smooth_head):
+                smooth.keep_own(torch.cat(own or [torch.zeros(0, dtype=torch.bool)]))
 
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
         """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions.
@@ -108,10 +106,9 @@ class SlotModel(Network):
             x = torch.cat(
                 [self._embed_prompts(tokens[:, 1 : 1 + T]), self._embed_values(tokens[:, 1 + T :], order[:, :k])], dim=1
             )
-        if self.ahead is not None:
-            new = x.shape[1] - (0 if first else self.n_prompts)
-            ahead = self.ahead(order[:, first : first + new])  # (B or 1, new, d)
-            x = x + nn.functional.pad(ahead, (0, 0, x.shape[1] - new, 0))
+        new = x.shape[1] - (0 if first else self.n_prompts)
+        ahead = self.ahead(order[:, first : first + new])  # (B or 1, new, d)
+        x = x + nn.functional.pad(ahead, (0, 0, x.shape[1] - new, 0))
         states: Tensor = self.backbone(x, cache)
         return states
 
@@ -140,12 +137,14 @@ class SlotModel(Network):
         """Embeddings of the ids of all value slots (rows, d)."""
         if self._folded is not None:
             return self._folded[0]
-        return self.values.weight if self.smooth_values is None else self.smooth_values(self.values.weight)
+        table: Tensor = self.smooth_values(self.values.weight)
+        return table
 
     def _head_table(self) -> Tensor:
         if self._folded is not None:
             return self._folded[1]
-        return self.head.weight if self.smooth_head is None else self.smooth_head(self.head.weight)
+        table: Tensor = self.smooth_head(self.head.weight)
+        return table
 
     @torch.no_grad()
     def fold(self) -> None:

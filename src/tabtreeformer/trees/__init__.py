@@ -56,7 +56,7 @@ def fit_leaf_model(
     model_class, space = _model_class(config.model), SPACES.get(config.model, {})
     seed %= 2**31  # the libraries count seeds in 32 bits, with a sign
     params = canonical(config.params, space)
-    if config.tune and space:
+    if config.trials and space:
         from .tuning import tune
 
         params = tune(model_class, space, features, target, config, seed, progress or Silent(), trials)

@@ -8,7 +8,7 @@ from tabtreeformer import Schema, SchemaError, TabTreeFormer
 
 TOP, BIG = 2**63 - 1, 2**64 - 1
 SETTINGS = {
-    "tree": {"tune": False, "params": {"n_estimators": 2}},
+    "tree": {"trials": 0, "params": {"n_estimators": 2}},
     "model": {"width": 8, "feed_forward": 8, "heads": 2, "layers": 1},
     "train": {"steps": 2, "batch_size": 32},
 }

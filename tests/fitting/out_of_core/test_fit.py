@@ -16,7 +16,7 @@ from tabtreeformer.fitting.out_of_core import shards as shards_module
 from tabtreeformer.laws import LawCheck
 
 TINY = {
-    "train": {"steps": 2, "validate_every": 2, "batch_size": 16, "bank": 20},
+    "train": {"steps": 2, "validate_every": 2, "batch_size": 16},
     "privacy": "off",  # a verdict on two steps of training is chance
     "verbose": False,
     "random_state": 0,

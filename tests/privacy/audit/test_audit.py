@@ -48,7 +48,7 @@ def fit(table, path, tree="lightgbm", preset="auto", target="y", floor=0, quanti
     model = TabTreeFormer(
         preset,
         target=target,
-        tree={"model": tree, "tune": False, "params": params},
+        tree={"model": tree, "trials": 0, "params": params},
         tokens={"quantiles": quantiles, "bins": 4, "rare_floor": floor},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
         train={"steps": 4, "batch_size": 16, "validate_every": 2},

@@ -27,9 +27,7 @@ LAYOUT = TokenLayout.build(
 
 
 def network(**changes) -> SlotModel:
-    config = dataclasses.replace(
-        private_auto(500).model, width=8, feed_forward=16, heads=2, layers=2, **{"own_rows": 3, **changes}
-    )
+    config = dataclasses.replace(private_auto(500).model, width=8, feed_forward=16, heads=2, layers=2, **changes)
     model = SlotModel(LAYOUT, config, torch.Generator().manual_seed(0))
     with torch.no_grad():
         for parameter in model.parameters():
@@ -58,12 +56,20 @@ def length(gradient) -> float:
     return float(torch.cat([g.flatten() for g in gradient]).norm())
 
 
-@pytest.mark.parametrize("changes", [{}, {"basis": 0}, {"order": "natural"}, {"activation": "gelu", "smoothing": 0.0}])
-def test_lengths_are_those_of_gradients_taken_row_by_row(changes):
-    model = network(**changes)
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch):
+    """Let some ids of a table of six rows have an embedding of their own."""
+    monkeypatch.setattr("tabtreeformer.model.slot_model.OWN_ROWS", 3)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.7])
+@pytest.mark.parametrize("table_order", [False, True])
+def test_lengths_are_those_of_gradients_taken_row_by_row(monkeypatch, smoothing, table_order):
+    monkeypatch.setattr("tabtreeformer.model.slot_model.SMOOTHING", smoothing)
+    model = network()
     masked, order, rows = batch()
     model.start_from(rows)
-    order = order if model.ahead is not None else None
+    order = None if table_order else order
     norms = RowNorms(model)
     _, lengths = norms(masked, order, rows)
     expected = [length(g) for g in by_row(model, masked, order, rows)]

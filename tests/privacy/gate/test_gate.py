@@ -39,7 +39,7 @@ def people() -> pd.DataFrame:
     )
 
 
-SMALL = {"tree": {"tune": False, "params": {"n_estimators": 8, "num_leaves": 6}}, "random_state": 0, "verbose": False}
+SMALL = {"tree": {"trials": 0, "params": {"n_estimators": 8, "num_leaves": 6}}, "random_state": 0, "verbose": False}
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def leaking(people) -> TabTreeFormer:
         target="y",
         **SMALL,
         tokens={"quantiles": 140, "rare_floor": 0},
-        model={"width": 48, "order": "natural", "basis": 0, "smoothing": 0.0, "pool": 2},
+        model={"width": 48, "pool": 2},
         train={
             "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,
-            "leaf_mask": [0, 0], "value_mask": [0, 0], "blank_prompts": 0, "restore_best": False,
+            "leaf_mask": [0, 0], "value_mask": [0, 0], "table_orders": 1, "restore_best": False,
             "prompts": "trained", "gap_limit": None,
         },
         sampling={"temperature_category": 0.2, "temperature_numeric": 0.1},

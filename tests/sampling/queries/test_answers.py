@@ -13,7 +13,7 @@ import tabtreeformer as ttf
 from tabtreeformer import ConditionError, ConfigError, SchemaError, TabTreeFormer
 
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 3, "num_leaves": 5}},
+    "tree": {"trials": 0, "params": {"n_estimators": 3, "num_leaves": 5}},
     "tokens": {
         "quantiles": 20,
         "rare_floor": 0,
@@ -225,9 +225,9 @@ def test_models_trained_in_table_order_say_that_they_cannot(mixed, tiny):
         lambda: fitted.impute(mixed),
         lambda: fitted.predict(mixed),
     ):
-        with pytest.raises(ConfigError, match="model.order='any'"):
+        with pytest.raises(ConfigError, match="model.softmax='allowed'"):
             ask()
-    with pytest.raises(ConfigError, match="model.order='any'"):
+    with pytest.raises(ConfigError, match="model.softmax='allowed'"):
         fitted.log_prob(mixed, order=list(mixed.columns)[::-1])
 
 

@@ -33,7 +33,7 @@ def fit(tree):
     df["y"] = np.where((df["age"] > 50) ^ np.isin(town, ["Bern", "Rom"]) ^ (df["day"].dt.month > 6), "p", "q")
     if tree in ("xgboost", "catboost"):
         pytest.importorskip(tree)
-    settings = {"model": tree, "tune": False, "params": PARAMS.get(tree, {})}
+    settings = {"model": tree, "trials": 0, "params": PARAMS.get(tree, {})}
     return df, TabTreeFormer(target="y", tree=settings, **TINY, constraints=None, random_state=0, verbose=False).fit(df)
 
 

@@ -28,9 +28,9 @@ def streamed():
     return TabTreeFormer(
         "auto",
         "town",
-        tree={"tune": False, "params": {"n_estimators": 4, "num_leaves": 5}},
+        tree={"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}},
         model={"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
-        train={"steps": 4, "batch_size": 16, "validate_every": 2, "shared_passes": 1},
+        train={"steps": 4, "batch_size": 16, "validate_every": 2},
         random_state=0,
         verbose=False,
     ).fit(table)

@@ -28,8 +28,8 @@ class RowNorms:
         self.model = model
         values, head = model.smooth_values, model.smooth_head
         # What a gradient that reaches a row of an embedding table counts, its own weight and the smooth ones together.
-        self._values = None if values is None else values.own[:, 0] ** 2 + values.functions().square().sum(1)
-        self._head = None if head is None else (head.own[:, 0] ** 2, head.functions())
+        self._values = values.own[:, 0] ** 2 + values.functions().square().sum(1)
+        self._head = head.own[:, 0] ** 2, head.functions()
         self._seen: list[tuple[nn.Module, tuple[Any, ...], Tensor]] = []
         self._stream: Tensor | None = None
         self._handles = [model.backbone.register_forward_pre_hook(self._enter)]
@@ -79,14 +79,12 @@ class RowNorms:
         model = self.model
         squares = back.square().sum(2)  # (B, L)
         total = squares[:, 0] + squares.sum(1)  # the start, and the positions
-        if model.ahead is not None:
-            total = total + squares.sum(1)  # every slot is ahead once
+        total = total + squares.sum(1)  # every slot is ahead once
         B, n = squares.shape[0], squares.shape[1] - 1
         slots = torch.arange(model.layout.n_values, device=masked.device).expand(B, -1) if order is None else order
         tokens = masked[:, 1:-1].gather(1, slots)[:, :n]
         table = model.table_rows(tokens, slots[:, :n])  # (B, n), different rows all
-        worth = 1.0 if self._values is None else self._values[table]
-        return total + (squares[:, 1:] * worth).sum(1)
+        return total + (squares[:, 1:] * self._values[table]).sum(1)
 
     def _of_module(self, module: nn.Module, inputs: tuple[Any, ...], back: Tensor) -> Tensor:
         x: Tensor = inputs[0]
@@ -100,8 +98,6 @@ class RowNorms:
         hidden = x.square().sum(2)  # (B, n)
         ids = back.square()  # (B, n, S)
         total = ids.sum((1, 2))  # the biases
-        if self._head is None:
-            return total + (ids.sum(2) * hidden).sum(1)
         own, functions = self._head
         total = total + ((ids * own[module.rows]).sum(2) * hidden).sum(1)
         functions = torch.einsum("bns,nsr->bnr", back, functions[module.rows])  # (B, n, r)

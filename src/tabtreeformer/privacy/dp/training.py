@@ -28,6 +28,8 @@ from .budget import Plan
 from .noise import Floats, Noise
 from .norms import RowNorms, clipped_sum
 
+AVERAGE = 0.99
+"""Share of the average of the weights so far that each step keeps."""
 CHUNK = 256
 """Rows whose gradients are computed at once; how a batch is cut changes nothing but memory."""
 
@@ -76,7 +78,7 @@ class PrivateLearner:
         self.model, self.tokens, self.config, self.plan, self.noise = model, tokens, config, plan, noise
         self.mask_rng, self.steps = mask_rng, plan.steps
         self.history = History("private network", batch_size=config.train.batch_size)
-        self.average = WeightAverage(model, config.train.average)
+        self.average = WeightAverage(model, AVERAGE)
         self.norms = RowNorms(model)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(self.parameters, lr=config.train.learning_rate, weight_decay=0.0)

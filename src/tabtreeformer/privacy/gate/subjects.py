@@ -67,7 +67,7 @@ class Networks:
         """Under network j."""
         from .likelihood import attack_tokens, log_likelihoods
 
-        blank = self.fitted.config.train.blank_prompts > 0
+        blank = self.fitted.config.model.any_order
         tokens = attack_tokens(self.fitted.layout, leaf_ids, values, blank_prompts=blank)
         return log_likelihoods(self.fitted.models[j], tokens)
 

@@ -55,7 +55,7 @@ def whole_rows(fitted: Fitted, df: pd.DataFrame, expressed: pd.DataFrame) -> Giv
     """Whole rows, which the laws express so, as ids; their leaves, where networks have never seen a blank prompt."""
     ids = fitted.codec.encode_expressed(expressed).astype(np.int32)
     known = np.ones(ids.shape, dtype=bool)
-    if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.train.blank_prompts > 0:
+    if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.model.any_order:
         return Given({}, ids, known)
     cells = df.copy()
     for source in fitted.tree_encoder.sources:  # trees know a way for what is missing
@@ -124,8 +124,8 @@ def check_rows(fitted: Fitted, df: pd.DataFrame) -> None:
 
 def need_any_order(fitted: Fitted) -> None:
     """Refuse a network that can be given only what comes first; a forest answers in any order by particles."""
-    if fitted.forest is None and fitted.config.model.order != "any":
+    if fitted.forest is None and not fitted.config.model.any_order:
         raise ConfigError(
             "the model was trained in table order only, as the paper's presets are; conditions, gaps and predictions "
-            "need one fitted with model.order='any', as the preset auto is"
+            "need one fitted with model.softmax='allowed', as the preset auto is"
         )
