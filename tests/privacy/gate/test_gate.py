@@ -49,18 +49,21 @@ def leaking(people) -> TabTreeFormer:
     NM itself (43 M weights, 5,000 steps) takes hours on a CPU: here are its masks (none), its patience, its
     temperatures, its prompts (leaves of its own rows), in table order, with the last weights kept.
     """
-    return TabTreeFormer(
-        target="y",
-        **SMALL,
-        tokens={"quantiles": 140, "rare_floor": 0},
-        model={"width": 48, "pool": 2},
-        train={
-            "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,
-            "leaf_mask": [0, 0], "value_mask": [0, 0], "table_orders": 1, "restore_best": False,
-            "prompts": "trained", "gap_limit": None,
-        },
-        sampling={"temperature_category": 0.2, "temperature_numeric": 0.1},
-    ).fit(people)  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:  # NM learns numbers as they are, each by itself
+        patch.setattr("tabtreeformer.model.slot_model.SMOOTHING", 0.0)
+        patch.setattr("tabtreeformer.model.slot_model.OWN_ROWS", 0)
+        return TabTreeFormer(
+            target="y",
+            **SMALL,
+            tokens={"quantiles": 140, "rare_floor": 0},
+            model={"width": 48, "pool": 2},
+            train={
+                "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,
+                "leaf_mask": [0, 0], "value_mask": [0, 0], "table_orders": 1, "restore_best": False,
+                "prompts": "trained", "gap_limit": None,
+            },
+            sampling={"temperature_category": 0.2, "temperature_numeric": 0.1},
+        ).fit(people)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
