@@ -25,6 +25,7 @@ from .fit import fit
 from .fit_database import fit_database
 from .impute import impute
 from .inspect import inspect
+from .mcp import mcp
 from .predict import predict
 from .push import push
 from .sample import sample
@@ -57,6 +58,7 @@ for function in (
     audit,
     card,
     push,
+    mcp,
     fit_database,
     sample_database,
 ):

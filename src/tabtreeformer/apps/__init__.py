@@ -1,0 +1,1 @@
+"""Programs around the library: a server for assistants."""
