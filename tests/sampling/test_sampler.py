@@ -5,8 +5,8 @@ import torch
 from tabtreeformer.config.settings import ModelConfig, SampleConfig
 from tabtreeformer.model import VocabModel
 from tabtreeformer.sampling import Sampler
-from tabtreeformer.sampling.sampler import GROUP
-from tabtreeformer.tokens import BOS, MASK, Slot, SlotKind, TokenLayout
+from tabtreeformer.sampling.sampler import GROUPS
+from tabtreeformer.tokens import BOS, MASK, Given, Slot, SlotKind, TokenLayout
 
 LAYOUT = TokenLayout.build(
     [3, 2],
@@ -94,9 +94,9 @@ def test_rows_are_drawn_in_batches_and_counted(model):
 
 
 def test_rows_drawn_together_in_whole_groups_are_the_first_of_more(model):
-    sampler, all_prompts = Sampler(model, SampleConfig(together=True, batch_size=200)), prompts(7 * GROUP)
+    sampler, all_prompts = Sampler(model, SampleConfig(together=True, batch_size=200)), prompts(900)
     few, more = (
-        sampler.draw(all_prompts[:n], np.random.default_rng(0), lambda rows: None) for n in (2 * GROUP, 7 * GROUP)
+        sampler.draw(all_prompts[:n], np.random.default_rng(0), lambda rows: None) for n in (sum(GROUPS[:5]), 900)
     )
     assert np.array_equal(few, more[: len(few)])
     assert len(draw(model, 23, together=True, batch_size=10)) == 23
@@ -110,9 +110,21 @@ def test_rows_drawn_together_are_closer_to_the_learned_shares_than_rows_drawn_on
     assert spread(together=True) < 0.6 * spread(together=False)
 
 
+def test_rows_of_one_condition_are_drawn_together_too(model):
+    given = Given({0: np.array([True, True, False, False])})
+
+    def spread(together):
+        sampler = Sampler(model, SampleConfig(together=together))
+        rows = [sampler.draw(prompts(256), np.random.default_rng(s), lambda n: None, given, [0]) for s in range(40)]
+        assert all((ids[:, 0] < 2).all() for ids in rows)
+        return np.std([np.bincount(ids[:, 2], minlength=5) for ids in rows], axis=0).mean()
+
+    assert spread(together=True) < 0.7 * spread(together=False)
+
+
 def test_each_of_the_rows_drawn_together_has_its_own_shares(model):
     """One row of a group, over many seeds."""
-    drawn = [draw(model, GROUP, seed, together=True)[5, 0] for seed in range(400)]
-    alone = [draw(model, GROUP, seed)[5, 0] for seed in range(400)]
+    drawn = [draw(model, GROUPS[0], seed, together=True)[5, 0] for seed in range(400)]
+    alone = [draw(model, GROUPS[0], seed)[5, 0] for seed in range(400)]
     shares = [np.bincount(ids, minlength=4) / 400 for ids in (drawn, alone)]
     np.testing.assert_allclose(*shares, atol=0.12)

@@ -113,9 +113,7 @@ class NetworkWriter:
 
     def _free(self, n: int) -> Ids:
         """The first n rows of the block after prompts of the bank, in turn from each network."""
-        group = self.samplers[0].group
-        drawn = n if group == 1 else -(-n // (2 * group)) * 2 * group
-        numbers = self.first + np.arange(drawn)
+        numbers = self.first + np.arange(2 * self.samplers[0].whole_groups(-(-n // 2)))
         places = [np.flatnonzero((numbers + self.turn) % 2 == j) for j in range(2)]
         prompts = [deck.take(numbers[own] // 2) for deck, own in zip(self.decks, places, strict=True)]
         rows = np.empty((len(numbers), self.layout.n_values), dtype=np.int32)

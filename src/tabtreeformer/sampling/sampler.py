@@ -8,6 +8,7 @@ Shapes: `n` rows, `B` rows per batch, `T` trees, `D` value slots, `S` ids of a s
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from ..model import Network
 from ..tokens import FREE, MASK, Given, SlotKind
 from ..tokens.writer import Ids, Mask
 
-GROUP = 64
-"""Rows that are drawn together."""
+GROUPS = (64, 64, 64, 64, 128, 128, 256, 256, 512, 512)
+"""Rows that are drawn together, group by group, and again from the first: the more rows, the larger the groups."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The fractional parts of its multiples are spread evenly, however many are taken."""
 
@@ -53,12 +54,16 @@ class Sampler:
     def __init__(self, model: Network, config: SampleConfig, *, cache: bool = True) -> None:
         """Without a `cache` of keys and values, each token computes all positions before it anew: slow, for tests."""
         self.model, self.config, self.layout = model.eval(), config, model.layout
-        self.group = min(GROUP, config.batch_size) if config.together else 1
-        """This many free rows, in order, are drawn together: whoever needs some of them draws all, and cuts."""
         self.interrupted = False
         """Set from another thread to end `draw` after the batch under way."""
         model.fold()
         self._start_rows = model.start_rows(cache=cache)
+
+    def whole_groups(self, n_rows: int) -> int:
+        """How many free rows have to be drawn for so many: those of whole groups, which are then cut."""
+        if not self.config.together:
+            return n_rows
+        return sum(group_sizes(n_rows, self.config.batch_size))
 
     def draw(
         self,
@@ -95,9 +100,9 @@ class Sampler:
         # In a batch, rows with many known slots wait for those with few: sort rows by how much of them is known.
         by_length = np.argsort(rows.n_known, kind="stable")
         masks = {slot: torch.from_numpy(mask).to(self._device) for slot, mask in given.allowed.items()}
-        for part in self._parts(len(prompts)):
+        for part, groups in self._batches(len(prompts)):
             own = by_length[part]
-            drawn[own], weights[own] = self._draw_batch(rows.take(own), masks, rng, stop)
+            drawn[own], weights[own] = self._draw_batch(rows.take(own), masks, rng, stop, groups)
             advance(len(own))
         return drawn, weights
 
@@ -113,17 +118,22 @@ class Sampler:
         orders = order[np.argsort(~known, axis=1, kind="stable")]
         return _Batch(prompts, given.ids, orders, given.known.sum(1))
 
-    def _parts(self, n_rows: int) -> Iterator[slice]:
-        """Batches of rows, until another thread interrupts."""
-        size = self.config.batch_size // self.group * self.group
-        for start in range(0, n_rows, size):
+    def _batches(self, n_rows: int) -> Iterator[tuple[slice, list[int]]]:
+        """Batches of rows, until another thread interrupts, and the sizes of the groups in each."""
+        size = self.config.batch_size
+        left = group_sizes(n_rows, size) if self.config.together else [size] * -(-n_rows // size)
+        start = 0
+        while left:
+            n = max(1, int(np.searchsorted(np.cumsum(left), size, side="right")))
+            groups, left = left[:n], left[n:]
             if self.interrupted:
                 raise KeyboardInterrupt
-            yield slice(start, start + size)
+            yield slice(start, start + sum(groups)), groups
+            start += sum(groups)
 
     @torch.inference_mode()
     def _draw_batch(
-        self, batch: _Batch, allowed: Mapping[int, Tensor], rng: np.random.Generator, stop: int
+        self, batch: _Batch, allowed: Mapping[int, Tensor], rng: np.random.Generator, stop: int, groups: list[int]
     ) -> tuple[Ids, NDArray[np.float64]]:
         n, device, begin = len(batch.ids), self._device, int(batch.n_known.min())
         tokens = torch.from_numpy(self.layout.prompt_tokens(batch.prompts))  # (B, 1 + T)
@@ -146,8 +156,8 @@ class Sampler:
                     logits = logits.masked_fill(~allowed[slot], -math.inf)
                     weights[own] += torch.logsumexp(logits.double(), 1) - whole
                 shares = torch.softmax(logits.float() / self.temperature(slot), dim=1)
-                spread = self.config.together and begin == 0 and not allowed
-                chosen = choose(shares, points[own, place - begin], self.group if spread else 1)
+                together = self.config.together and len(batch.orders) == 1  # else rows of one slot are of many groups
+                chosen = choose(shares, points[own, place - begin], groups if together else None)
                 local[own, slot] = chosen.to(local.dtype)
             if place + 1 < stop:
                 slots = order[:, place]
@@ -179,11 +189,27 @@ class Sampler:
         return next(self.model.parameters()).device
 
 
-def choose(shares: Tensor, points: Tensor, group: int = 1) -> Tensor:
-    """Shares (B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies."""
-    if group > 1:
-        groups = zip(torch.split(shares, group), torch.split(points, group), strict=True)
-        points = torch.cat([_spread(*rows) for rows in groups])
+def group_sizes(n_rows: int, largest: int) -> list[int]:
+    """Sizes of the groups that hold the first rows, the last of them whole; none is larger than a batch."""
+    sizes, left = [], n_rows
+    for group in itertools.cycle(GROUPS):
+        if left <= 0:
+            break
+        size = min(group, largest)
+        sizes.append(size)
+        left -= size
+    return sizes
+
+
+def choose(shares: Tensor, points: Tensor, groups: Sequence[int] | None = None) -> Tensor:
+    """Shares (B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies.
+
+    With the sizes of `groups` that follow each other, the rows of each are drawn together.
+    """
+    if groups is not None:
+        cuts = np.cumsum(groups)[:-1].tolist()
+        parts = zip(torch.tensor_split(shares, cuts), torch.tensor_split(points, cuts), strict=True)
+        points = torch.cat([_spread(*rows) for rows in parts])
     ends = shares.cumsum(1)
     # Scaled by the last end, which rounding may have moved off 1: the point never lies in an empty share.
     return torch.searchsorted(ends, points[:, None] * ends[:, -1:], right=True)[:, 0]

@@ -1,0 +1,105 @@
+"""What encoding costs: real rows through encode and decode alone, judged against rows that nobody learned from.
+
+    python -m benchmarks.ceiling --data ../shared/data --seeds 5
+    python -m benchmarks.ceiling --page docs/lab/unseen.md       writes the means of the CSV into the page
+
+A random half of each table is learned by the codec of `auto` (ids, intervals, grain, laws), encoded, decoded, and told
+from the other half by the same classifier as in `benchmarks.unseen`; beside it the half as it is. No writer can be
+better than this. A second call completes the CSV instead of repeating what it holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.pages import as_table, put
+from benchmarks.unseen import DEVELOPMENT, KEYS, NINE, append, halves, load
+from tabtreeformer import evaluate
+from tabtreeformer._runtime.progress import Silent
+from tabtreeformer.fitting.fit import settle
+from tabtreeformer.fitting.request import Request, laws_of, open_source
+from tabtreeformer.tokens import TableCodec
+
+HERE = Path(__file__).parent
+WRITER = "codec"
+METRICS = {"shape_unseen": "shape_error", "trend_unseen": "trend_error", "detection_unseen": "auc"}
+
+
+def main() -> None:
+    """Measure what is not yet in the CSV."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
+    parser.add_argument("--tables", default=",".join((*NINE, *DEVELOPMENT)))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "ceiling.csv")
+    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
+    options = parser.parse_args()
+    if options.page is not None:
+        put(options.page, "ceiling", means(pd.read_csv(options.results)))
+        return
+    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
+    known = set(done[KEYS].itertuples(index=False, name=None))
+    for table in options.tables.split(","):
+        for seed in range(options.seeds):
+            if (table, seed, WRITER) not in known:
+                append(
+                    {"table": table, "seed": seed, "writer": WRITER, **measure(options.data, table, seed)},
+                    options.results,
+                )
+
+
+def measure(data: Path, table: str, seed: int) -> dict[str, float]:
+    """The scores of rows that were encoded and decoded, and of the same rows as they are."""
+    frame, target = load(data, table)
+    train, unseen = halves(frame, seed)
+    decoded = through_codec(train, target, seed)
+    found: dict[str, float] = {"rows": len(train)}
+    for suffix, rows in (("", decoded), ("_real", train)):
+        scores = evaluate(
+            train, unseen, rows, target=target, metrics=tuple(METRICS), references=False, random_state=seed
+        ).scores
+        for metric, name in METRICS.items():
+            value = scores[metric].value
+            found[name + suffix] = value if name == "auc" else 1 - value
+    return found
+
+
+def through_codec(frame: pd.DataFrame, target: str, seed: int) -> pd.DataFrame:
+    """The rows as the codec of `auto` writes them back."""
+    sequence = np.random.SeedSequence(seed)
+    request = Request(preset="auto", overrides={}, target=target)
+    with open_source(frame, None, request, sequence, Silent()) as table:
+        setup = settle(table, request, sequence.spawn(1)[0])
+        laws = laws_of(setup.relations, table.frame, setup.schema, setup.config.tokens.rare_floor, sequence)
+        codec = TableCodec.learn(table.frame, setup.schema, setup.config.tokens, laws)
+        ids = codec.encode(table.frame)
+        return codec.decode(ids, np.random.default_rng(seed))
+
+
+def means(results: pd.DataFrame) -> str:
+    """The means over seeds."""
+    rows = []
+    for table, group in results.groupby("table", sort=False):
+        mean = group.mean(numeric_only=True)
+        error = (group["auc"] - group["auc_real"]).std() / np.sqrt(len(group))
+        pairs = [(name, 3 if name == "auc" else 4) for name in METRICS.values()]
+        own = [f"{mean[name]:.{digits}f} ({mean[f'{name}_real']:.{digits}f})" for name, digits in pairs]
+        rows.append([table, len(group), f"{mean['rows']:,.0f}", *own, f"{error:.3f}"])
+    head = (
+        "table",
+        "seeds",
+        "rows",
+        "Shape error",
+        "Trend error",
+        "two-sample AUC",
+        "standard error of the difference",
+    )
+    return as_table(head, rows)
+
+
+if __name__ == "__main__":
+    main()
