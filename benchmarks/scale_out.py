@@ -120,7 +120,7 @@ def main(arguments: argparse.Namespace) -> None:
             memory = Memory(arguments.minutes, arguments.every)
             model._progress = lambda memory=memory: memory
             try:
-                model.sample_to(f"{folder}/rows/", n, random_state=0, workers=workers)
+                model.sample_to(f"{folder}/rows/", n, random_state=0, workers=workers, accept_risk=True)
                 what = f"whole, {workers} worker{'s' * (workers > 1)}"
             except KeyboardInterrupt:
                 what = f"time was over, {workers} worker{'s' * (workers > 1)}"

@@ -37,7 +37,7 @@ from .errors import NotFittedError
 from .fitting.holdout import set_aside
 from .fitting.request import EVERY_SECONDS, Request, open_source
 from .privacy.dp import DP
-from .privacy.gate import gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
+from .privacy.gate import check_rows, gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
 from .sampling.methods import Drawing, Scoring
 from .sharing.hub import OnHub
 
@@ -346,6 +346,8 @@ class TabTreeFormer(Drawing, Scoring, OnHub, BaseEstimator):  # type: ignore[mis
             raise NotFittedError("this TabTreeFormer is not fitted; call fit(df) first, or TabTreeFormer.load(path)")
         return fitted
 
-    def _check_released(self) -> Fitted:
-        warn_if_failed(self._check_fitted().record)
-        return self._check_fitted()
+    def _check_released(self, n_rows: int, accept_risk: bool) -> Fitted:
+        fitted = self._check_fitted()
+        warn_if_failed(fitted.record)
+        check_rows(fitted.record, n_rows, accept_risk)
+        return fitted

@@ -23,6 +23,7 @@ from tabtreeformer.forest import (
     to_state,
     write_within,
 )
+from tabtreeformer.forest.boost import Boosted
 
 SLOTS = [Target(3, False), Target(5, True), Target(4, False), Target(2, False)]
 """Few enough ids that all 120 rows can be listed."""
@@ -248,3 +249,58 @@ def test_a_state_with_a_score_that_does_not_fit_is_refused(name, wrong):
     facts, arrays = to_state(forest_of())
     with pytest.raises(ValueError, match="forest"):
         from_state(facts, {**arrays, name: wrong(arrays[name])})
+
+
+def interacting(n: int, seed: int) -> np.ndarray:
+    """Two slots of 40 ids each, and a third that follows their product, which no sum of one number per slot does."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 40, n), rng.integers(0, 40, n)
+    c = np.clip(20 + (a - 20) * (b - 20) / 20 + rng.normal(0, 1, n), 0, 39).astype(int)
+    return np.column_stack([a, b, c]).astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def boosted() -> Forest:
+    slots = [Target(40, True)] * 3
+    return grow(interacting(1500, 0), slots, ForestSettings(boost=True), np.random.SeedSequence(0))
+
+
+def test_a_boosted_score_follows_what_no_sum_does(boosted):
+    assert isinstance(boosted.slots[2].score, Boosted)
+    plain = grow(interacting(1500, 0), [Target(40, True)] * 3, ForestSettings(), np.random.SeedSequence(0))
+    new = interacting(1500, 1)
+    assert log_prob(boosted, new).mean() > log_prob(plain, new).mean() + 0.05
+
+
+def test_a_boosted_score_is_none_where_a_sum_explains_as_much():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 40, 800)
+    rows = np.column_stack([a, np.clip(a + rng.integers(-3, 4, 800), 0, 39)]).astype(np.int32)
+    forest = grow(rows, [Target(40, True)] * 2, ForestSettings(boost=True), np.random.SeedSequence(0))
+    assert not isinstance(forest.slots[1].score, Boosted)
+
+
+def test_lookups_of_boosted_trees_add_up_what_walking_down_each_tree_finds(boosted):
+    score, rows = boosted.slots[2].score, interacting(200, 2)[:, :2]
+    walked, start = np.zeros(200), 0
+    for tree in score.trees:
+        walked += score.values[start + tree.leaves(rows)]
+        start += tree.n_leaves
+    np.testing.assert_allclose(score.total(rows), walked, rtol=1e-4, atol=1e-5)
+
+
+def test_boosted_scores_come_back_from_their_state_and_broken_ones_are_refused(boosted):
+    facts, arrays = to_state(boosted)
+    again = from_state(facts, arrays)
+    rows = [draw_rows(f, 300, np.random.default_rng(0)) for f in (boosted, again)]
+    np.testing.assert_array_equal(*rows)
+    for name, wrong in (
+        ("score_leaves", arrays["score_leaves"][:-1]),
+        ("boost_slots", arrays["boost_slots"] + 5),
+        ("boost_sets", arrays["boost_sets"][:-9]),
+        ("boost_right", np.zeros_like(arrays["boost_right"])),
+    ):
+        with pytest.raises(ValueError, match="forest"):
+            from_state(facts, {**arrays, name: wrong})
+    with pytest.raises(ValueError, match="boosted trees"):
+        from_state({**facts, "boosted": [[], [], [1] * 1000]}, arrays)

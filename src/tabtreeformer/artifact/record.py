@@ -35,6 +35,13 @@ _OPTIONAL = {
     "privacy": (dict, type(None)),
     "quality": (dict, type(None)),
 }
+_LEVEL = {
+    "name": str,
+    "holds": bool,
+    "safe_rows": (int, type(None)),
+    "limits": {"auc": NUMBER, "found_at_1_percent": NUMBER},
+    "figures": [{"rows": int, "auc": NUMBER, "found_at_1_percent": NUMBER}],
+}
 
 
 def check_record(record: Any) -> None:
@@ -43,6 +50,11 @@ def check_record(record: Any) -> None:
     for name, form in _OPTIONAL.items():
         if name in record:
             _check(record[name], form, f"record.{name}")
+    level = (record.get("privacy") or {}).get("level")
+    if level is not None:
+        _check(level, _LEVEL, "record.privacy.level")
+        if len(level["figures"]) != 2:
+            raise ArchiveError("its level of privacy is told for two numbers of rows, or not at all")
     if record["rows"] < 0 or any(len(v) != 3 for run in record["training"] for v in run["validations"]):
         raise ArchiveError("its record counts no rows, or has validations of another form")
 

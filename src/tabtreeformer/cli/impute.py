@@ -53,7 +53,7 @@ def impute(
     place = check_table_output(output, [model, rows], files.writing())
     fitted = runtime.load(model)
     df = read_table(rows, **files.reading())
-    if check_release(model, fitted.fitted_.record, accept_risk, len(df)):
+    if check_release(model, fitted.fitted_.record, accept_risk, rows=0):
         runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
     chosen = None if filling.columns is None else [named(c, fitted.fitted_.codec) for c in filling.columns]
     gaps = int(df[[n for n in df.columns if chosen is None or n in chosen]].isna().to_numpy().sum())

@@ -31,6 +31,8 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..privacy.gate import known_level, level_line
+
     console = Console(highlight=False, soft_wrap=True)
     megabytes = path.stat().st_size / 2**20
     console.print(
@@ -43,6 +45,8 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     else:
         _show_networks(console, summary)
     console.print(Text(printable(f"written by tabtreeformer {summary['versions']['tabtreeformer']}")))
+    if level := known_level(summary):
+        console.print(Text(printable(f"privacy    {level_line(level)}")))
     table = Table("column", "kind", "dtype", "ids", box=None, header_style="bold")
     for column in summary["columns"]:
         ids = " + ".join(str(size) for size in column["ids"])

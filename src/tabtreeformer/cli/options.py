@@ -26,7 +26,8 @@ AcceptRisk = Annotated[
     typer.Option(
         "--accept-risk",
         metavar="REASON",
-        help="Write rows of a model that failed its privacy verdict; the reason is recorded in the model file.",
+        help="Write rows of a model that failed its privacy verdict, or more rows than its level holds for; "
+        "the reason is recorded in the model file.",
         show_default=False,
     ),
 ]

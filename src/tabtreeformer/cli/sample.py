@@ -109,7 +109,7 @@ def sample(
     fitted = runtime.load(model)
     _set_sampling(fitted, question.settings)
     if check_release(model, fitted.fitted_.record, accept_risk, rows):
-        runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
+        runtime.echo(f"the privacy verdict does not allow these rows; your reason was written into {model}", err=True)
     started = time.perf_counter()
     _write(fitted, output, rows, question, streaming if goal.streamed else None, options)
     if goal.finished_folder:
@@ -175,6 +175,7 @@ def _write(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
         if streaming is not None:
-            fitted.sample_to(output, rows, question.seed, **asked, **dataclasses.asdict(streaming), **options)
+            parts = dataclasses.asdict(streaming)
+            fitted.sample_to(output, rows, question.seed, accept_risk=True, **asked, **parts, **options)
         else:
-            write_table(fitted.sample(rows, question.seed, **asked), output, **options)
+            write_table(fitted.sample(rows, question.seed, accept_risk=True, **asked), output, **options)

@@ -216,11 +216,14 @@ class ForestConfig:
 
     leaf_rows: int = 20
     """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
+    bags: int = 1
+    """Trees per column; with several, each learns rows drawn with replacement, and each new row takes one by chance."""
     scores: bool = True
-    """Let each tree ask, beside the columns before its own, a smooth score of all of them."""
+    """Let each tree ask, beside the columns before its own, a smooth score of all of them; boosted where that pays."""
 
     def __post_init__(self) -> None:
         _at_least("forest.leaf_rows", self.leaf_rows, 1)
+        _at_least("forest.bags", self.bags, 1)
 
 
 @dataclass(frozen=True, kw_only=True)

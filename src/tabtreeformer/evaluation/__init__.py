@@ -10,7 +10,7 @@ from .catalogue import METRICS
 from .evaluate import Evaluation, evaluate
 from .metrics.utility import Summary, relative_error, summarise
 from .record import to_record
-from .safety import Finding, findings, leaves_traces, tells_members
+from .safety import Finding, findings, tells_members
 from .score import Score
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Summary",
     "evaluate",
     "findings",
-    "leaves_traces",
     "membership_attack",
     "relative_error",
     "summarise",

@@ -82,21 +82,6 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
     return found
 
 
-def leaves_traces(attack: Mapping[str, Any], level: str, confidence: float = CONFIDENCE) -> list[Finding]:
-    """Judge the attack by density at a level of privacy: by its AUC, and by those whom it is sure of."""
-    most, area, share = TRACES[level], attack["auc"], attack["true_positives"]
-    text = f"a density refitted on {attack['released']:,} of its rows recognises members with an AUC of {area:.2f}"
-    leak = area > max(most, _by_chance(attack, confidence))
-    found = [Finding("membership_density", leak, f"{text} (at most {most} at the level {level})")]
-    members, others = attack["rows"]["members"], attack["rows"]["others"]
-    passed = int(attack["false_positives"] * others)
-    lucky = not _more(round(share * members), members, passed, others, 1 - confidence)
-    if share > TRACED and attack["true_positives_interval"][0] > attack["false_positives"] and not lucky:
-        text = f"and is sure of {share:.1%} of the training rows at 1% false positives (at most {TRACED:.0%})"
-        found.append(Finding("membership_density", True, f"a density refitted on its rows recognises members {text}"))
-    return found
-
-
 def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Finding]:
     """What nearness says: of all synthetic rows, and of the nearest.
 

@@ -84,7 +84,8 @@ def fit_forest(
 def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, seed: np.random.SeedSequence) -> Forest:
     """The forest of rows of value ids (N, D)."""
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
-    return grow(ids, targets, ForestSettings(leaf_rows=config.leaf_rows, scores=config.scores), seed)
+    settings = ForestSettings(leaf_rows=config.leaf_rows, bags=config.bags, scores=config.scores, boost=config.scores)
+    return grow(ids, targets, settings, seed)
 
 
 def _halves(n_rows: int, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -5,6 +5,7 @@ about a second, writing a hundred thousand rows another one. No torch is importe
 
     tree.py       a tree as arrays: in each node, which ids of one slot go left
     score.py      what is smooth in how a slot depends on those before it
+    boost.py      the same by boosted trees, where those explain more
     shares.py     how often each id comes in each leaf
     grow.py       a forest from rows of ids
     write.py      rows of ids from a forest, drawn together

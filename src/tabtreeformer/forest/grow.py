@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime.threads import available_cores
-from .score import fit_score
-from .shares import Counts
+from .boost import Boosted, fit_boosted
+from .score import Score, beside, fit_score
+from .shares import Counts, Floats
 from .tree import LEAF, Ids, Tree, stump
 from .write import Forest, SlotForest
 
@@ -49,6 +50,8 @@ class ForestSettings:
     """Rows that are added to each id of a slot."""
     scores: bool = True
     """Whether trees may ask a smooth score of the slots before, too."""
+    boost: bool = False
+    """Whether that score may be one of boosted trees, where those explain more."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,11 @@ def _grow_slot(
 ) -> SlotForest:
     own, size, n = ids[:, place], slots[place].size, len(ids)
     places = _ranks(own, size) if slots[place].ordered else (own == np.bincount(own).argmax()).astype(np.float64)
-    score = None
+    read, asked, score = ids[:, :place], list(slots[:place]), None
     if settings.scores and place:
-        before = slots[:place]
-        score = fit_score(ids[:, :place], [s.size for s in before], [s.ordered for s in before], places, rng)
-    read, asked = ids[:, :place], list(slots[:place])
+        score, read = _scored(read, asked, places, settings, rng)
     if score is not None:
-        read, asked = score.beside(read), [*asked, Target(score.size, ordered=True)]
+        asked.append(Target(score.size, ordered=True))
     trees, counts = [], []
     for _ in range(settings.bags):
         rows = rng.integers(n, size=n) if settings.bags > 1 else slice(None)
@@ -111,6 +112,21 @@ def _grow_slot(
         unseen=settings.unseen,
         score=score,
     )
+
+
+def _scored(
+    before: Ids, slots: Sequence[Target], places: Floats, settings: ForestSettings, rng: np.random.Generator
+) -> tuple[Score | Boosted | None, Ids]:
+    """A score of the slots before (n, P), boosted where that pays, and what a tree reads with it (n, P + 1)."""
+    sizes, ordered = [slot.size for slot in slots], [slot.ordered for slot in slots]
+    score = fit_score(before, sizes, ordered, places, rng)
+    if settings.boost:
+        to_beat = 0.0 if score is None else max(score.explained(before, places), 0.0)
+        found = fit_boosted(before, ordered, sizes, places, to_beat, rng)
+        if found is not None:
+            boosted, totals = found
+            return boosted, beside(before, boosted.edges, totals)
+    return score, before if score is None else score.beside(before)
 
 
 def _grow_tree(

@@ -201,7 +201,14 @@ def _readers(forest: Forest, n_slots: int) -> list[list[int]]:
     return [[k for k in range(j + 1, n_slots) if C + j in asked[k]] for j in range(n_slots)]
 
 
-def chances(forest: Forest, ids: NDArray[Any], known: NDArray[np.bool_], slot: int, rng: np.random.Generator) -> Floats:
+def chances(
+    forest: Forest,
+    ids: NDArray[Any],
+    known: NDArray[np.bool_],
+    slot: int,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Floats:
     """Chances of the ids of one slot given what is known of the others (n, S)."""
     C, size = len(forest.context), forest.slots[slot].size
     others = known.copy()
@@ -212,7 +219,7 @@ def chances(forest: Forest, ids: NDArray[Any], known: NDArray[np.bool_], slot: i
     asked[:, slot] = False
     after = _readers(forest, forest.n_values)[slot]
     step = max(1, MAX_CELLS // size) if after else MAX_CELLS
-    for rows, n_draws in ((np.flatnonzero(whole), 1), (np.flatnonzero(~whole), DRAWS)):
+    for rows, n_draws in ((np.flatnonzero(whole), 1), (np.flatnonzero(~whole), draws)):
         for part in _parts(rows, step):
             for _ in range(n_draws):
                 filled = np.array(ids[part], dtype=np.int32) if n_draws == 1 else None

@@ -43,13 +43,31 @@ class Score:
 
     def beside(self, before: NDArray[Any]) -> Ids:
         """Rows of the slots before (n, P) with the interval of their score as one more slot (n, P + 1)."""
+        return beside(before, self.edges, self.total(before))
+
+    def total(self, before: NDArray[Any]) -> NDArray[np.float32]:
+        """Sum over the slots for rows of the slots before (n, P) → (n,)."""
         total = np.zeros(len(before), dtype=np.float32)
         for slot, start in enumerate(self.starts):
             total += self.values.take(start + before[:, slot])
-        rows = np.empty((len(before), before.shape[1] + 1), dtype=np.int32)
-        rows[:, :-1] = before
-        rows[:, -1] = np.searchsorted(self.edges, total, side="left")
-        return rows
+        return total
+
+    def explained(self, before: NDArray[Any], places: NDArray[np.float64]) -> float:
+        """Share of the variance of places (n,) that it explains in rows that it did not learn from, estimated."""
+        total = self.total(before).astype(np.float64)
+        if total.std() == 0 or places.std() == 0:
+            return 0.0
+        free = min(int((self.values != 0).sum()), 3 * len(self.starts) + MAX_CLASSES_SCORED, len(places) // 2)
+        fitted = float(np.corrcoef(total, places)[0, 1]) ** 2
+        return 1 - (1 - fitted) * (len(places) + free) / (len(places) - free)
+
+
+def beside(before: NDArray[Any], edges: NDArray[np.float32], totals: NDArray[Any]) -> Ids:
+    """Rows of the slots before (n, P) with the interval of a total as one more slot (n, P + 1)."""
+    rows = np.empty((len(before), before.shape[1] + 1), dtype=np.int32)
+    rows[:, :-1] = before
+    rows[:, -1] = np.searchsorted(edges, totals, side="left")
+    return rows
 
 
 def fit_score(

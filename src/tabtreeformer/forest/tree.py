@@ -33,6 +33,14 @@ class Tree:
     sets: NDArray[np.bool_]
     """For each inner node one entry per id of its slot: whether it goes left."""
 
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Ids of the slot that each inner node asks (M,), 0 for a leaf."""
+        inner = np.flatnonzero(self.slots != LEAF)
+        sizes = np.zeros(self.n_nodes, dtype=np.int64)
+        sizes[inner] = np.diff(np.append(self.starts[inner], len(self.sets)))
+        return sizes
+
     @property
     def n_nodes(self) -> int:
         """Nodes, leaves included."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tokens.writer import BLOCK as BLOCK
+from .boost import Boosted
 from .score import Score
 from .shares import Counts, Floats, Shares, smoothed
 from .tree import Ids, Tree
@@ -38,7 +39,7 @@ class SlotForest:
     """Rows by which a node's shares are pulled towards its parent's."""
     unseen: float = 0.0
     """Rows that are added to each id of the margin."""
-    score: Score | None = None
+    score: Score | Boosted | None = None
     """What the trees may ask beside the slots before."""
 
     def read(self, before: NDArray[Any]) -> NDArray[Any]:

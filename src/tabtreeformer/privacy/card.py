@@ -30,6 +30,7 @@ from ..config.settings import Config
 from ..data.schema import Schema
 from ..errors import ArchiveError
 from ..laws import Laws
+from .gate.level_text import level_line
 
 NAMES = {
     "utility": "Utility loss",
@@ -286,6 +287,8 @@ def _verdict(privacy: Mapping[str, Any]) -> str:
     judged = f" (on {_plain(privacy['judged_on'])}{mode})" if privacy.get("judged_on") else ""
     lines = [f"Verdict: **{_plain(privacy['verdict'])}**{judged}."]
     lines += [f"- {_plain(reason)}" for reason in privacy.get("reasons") or ()]
+    if isinstance(privacy.get("level"), Mapping):
+        lines.append(f"\nL{_plain(level_line(privacy['level']))[1:]}.")
     if (privacy.get("file") or {}).get("leaks"):
         lines.append("\nVerdict on the file: **fail**. It reveals more than its rows do: pass rows on, keep the file.")
         lines += [f"- {_plain(reason)}" for reason in privacy["file"].get("reasons") or ()]

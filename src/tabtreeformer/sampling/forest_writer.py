@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._runtime.seeds import child
-from ..errors import ConfigError
 from ..forest import BLOCK, Forest, chances, complete, draw_rows, log_shares, write_within
 from ..tokens import FREE, Given, TableCodec, TokenLayout
 from ..tokens.codecs.base import Allowed
@@ -21,6 +20,8 @@ from ..tokens.codecs.row_numbers import RowNumbers
 from ..tokens.writer import Ids, Mask
 from .writer import Floats
 
+DRAWS = 64
+"""Completed rows over which likelihoods in another order than that of the table are averaged."""
 _ROWS, _KEYS = range(2)
 """What the seed of a call is divided into."""
 
@@ -75,11 +76,24 @@ class ForestWriter:
         return rows
 
     def log_prob(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
-        """Log of the share of each slot given those before it (N, D), which must be in table order."""
-        assert rows.ids is not None
-        if list(slots) != list(range(self.forest.n_values)):
-            raise ConfigError("trees that write know one order of the columns, that of the table; leave `order` out")
-        return np.where(idle, 0.0, log_shares(self.forest, rows.ids))
+        """Log of the share of each slot given those before it (N, D), in that order.
+
+        In table order shares are exact. In another order, slots that come before what is known of a row are averaged
+        over draws, and the parts are estimates.
+        """
+        ids = rows.ids
+        assert ids is not None
+        own = np.where(idle, 0.0, log_shares(self.forest, ids))
+        logs, known, rng = np.empty(ids.shape), idle.copy(), np.random.default_rng(0)
+        for place, slot in enumerate(slots):
+            if set(slots[:place]) == set(range(slot)):
+                logs[:, place] = own[:, slot]
+            else:
+                found = chances(self.forest, ids, known, slot, rng, DRAWS)[np.arange(len(ids)), ids[:, slot]]
+                with np.errstate(divide="ignore"):
+                    logs[:, place] = np.where(idle[:, slot], 0.0, np.log(found))
+            known[:, slot] = True
+        return logs
 
     def log_prob_given_others(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
         """Log-probability of some slots given all others, one slot at a time (N,)."""

@@ -16,6 +16,7 @@ Shapes: `N` rows of the population, `D` columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,22 +143,40 @@ class Calibration:
         leaf_rows: int = SHADOW_LEAF,
     ) -> Calibration:
         """Write shadow tables of `n_rows` rows from random halves, and score all rows under each."""
+        return cls.learn_sizes(population, (n_rows,), seed, n_shadows, leaf_rows)[0]
+
+    @classmethod
+    def learn_sizes(
+        cls,
+        population: Table,
+        sizes: Sequence[int],
+        seed: np.random.SeedSequence,
+        n_shadows: int | None = None,
+        leaf_rows: int = SHADOW_LEAF,
+    ) -> list[Calibration]:
+        """The same for several numbers of rows; each shadow table is written once, and its first rows are taken."""
         n_shadows = n_shadows or (N_SHADOWS if population.n_rows < MANY_ROWS else FEW_SHADOWS)
         halves, last, *seeds = seed.spawn(2 + n_shadows)
         rng = np.random.default_rng(halves)
-        scores = np.empty((n_shadows, population.n_rows))
+        scores = np.empty((len(sizes), n_shadows, population.n_rows))
         for k, child in enumerate(seeds):
-            written, density = child.spawn(2)
+            written, *densities = child.spawn(1 + len(sizes))
             own = rng.permutation(population.n_rows)[: population.n_rows // 2]
-            table = shadow_table(population.take(own), n_rows, leaf_rows, written)
-            scores[k] = log_likelihood(table, population, density)
-            scores[k, own] = np.nan
+            table = shadow_table(population.take(own), max(sizes), leaf_rows, written)
+            for size, density, found in zip(sizes, densities, scores[:, k], strict=True):
+                found[:] = log_likelihood(table.take(slice(size)), population, density)
+                found[own] = np.nan
+        return [cls._of(population, found, last) for found in scores]
+
+    @classmethod
+    def _of(cls, population: Table, scores: Floats, seed: np.random.SeedSequence) -> Calibration:
+        """From the scores under each shadow (shadows, N), which are missing where the shadow learned the row."""
         there = np.isfinite(scores)
         count = np.maximum(there.sum(0), 1)
         mean = np.where(there, scores, 0.0).sum(0) / count
         spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
         # A row that every shadow learned from, which hardly ever happens, says nothing.
-        return cls(population, np.where(there.any(0), mean, np.nan), spread, last)
+        return cls(population, np.where(there.any(0), mean, np.nan), spread, seed)
 
     def score(self, released: Table) -> Floats:
         """Calibrated score of each row of the population: high for rows that left a trace (N,)."""

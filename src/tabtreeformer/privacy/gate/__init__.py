@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from .release import accept_risk, check_release, failed, file_leaks, warn_if_failed, warn_if_file_leaks
+from .level_text import level_line
+from .release import (
+    accept_risk,
+    check_release,
+    check_rows,
+    failed,
+    file_leaks,
+    known_level,
+    safe_rows,
+    warn_if_failed,
+    warn_if_file_leaks,
+)
 from .verdict import gate_seed, judge_model
 from .verdict_text import verdict_lines
 
 __all__ = [
     "accept_risk",
     "check_release",
+    "check_rows",
     "failed",
     "file_leaks",
     "gate_seed",
     "judge_model",
+    "known_level",
+    "level_line",
+    "safe_rows",
     "verdict_lines",
     "warn_if_failed",
     "warn_if_file_leaks",

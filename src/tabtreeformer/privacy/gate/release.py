@@ -37,6 +37,30 @@ def warn_if_failed(record: Mapping[str, Any]) -> None:
         )
 
 
+def known_level(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the record of a model says of its level of privacy; None where nothing was measured."""
+    level = (record.get("privacy") or {}).get("level")
+    return level if isinstance(level, Mapping) else None
+
+
+def safe_rows(record: Mapping[str, Any]) -> int | None:
+    """Up to how many rows of a model its level holds; None where there is no limit, or none of its rows are safe."""
+    level = known_level(record)
+    return None if level is None or failed(record) or not level["holds"] else level["safe_rows"]
+
+
+def check_rows(record: Mapping[str, Any], rows: int, accepted: bool) -> None:
+    """Refuse more rows than the level holds for, unless the caller accepts that."""
+    limit = safe_rows(record)
+    if limit is not None and rows > limit and not accepted:
+        raise PrivacyError(
+            f"{rows:,} rows are more than the level {record['privacy']['level']['name']!r} holds for: safe up to "
+            f"{limit:,} rows, as more of them reveal more of who was learned from. Ask for at most {limit:,}, fit with "
+            "privacy='strict' or dp=DP(epsilon=…), or accept it (accept_risk=True in Python, "
+            '--accept-risk "the reason" on the command line)'
+        )
+
+
 def file_leaks(record: Mapping[str, Any]) -> bool:
     """Whether the record of a model says that its file reveals which rows it learned from."""
     file = (record.get("privacy") or {}).get("file")
@@ -56,20 +80,26 @@ def warn_if_file_leaks(record: Mapping[str, Any]) -> None:
 
 
 def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accepted: str | None, rows: int) -> bool:
-    """Refuse to write rows of a model that failed, unless a reason is given, which is recorded in the file first.
+    """Refuse rows of a model that failed, or more than its level holds for, unless a reason is given.
+
+    The reason is recorded in the file first.
 
     Returns whether a reason was recorded.
     """
     if accepted is not None and not accepted.strip():
         raise ConfigError("--accept-risk needs a reason in words; it is written into the model file")
-    if not failed(record):
+    limit = safe_rows(record)
+    if not failed(record) and (limit is None or rows <= limit):
         return False
-    if accepted is None:
+    if not failed(record):
+        check_rows(record, rows, accepted is not None)
+    elif accepted is None:
         raise PrivacyError(
             f"{os.fspath(path)} failed its privacy verdict: {reasons_of(record['privacy'])}. Fit again "
             "(privacy='strict', fewer steps, more rows), or write rows all the same with "
             '--accept-risk "the reason", which the file keeps'
         )
+    assert accepted is not None
     accept_risk(path, accepted, rows)
     return True
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,17 +32,16 @@ from ...evaluation import (
     Finding,
     evaluate,
     findings,
-    leaves_traces,
     membership_attack,
     tells_members,
     to_record,
 )
 from ...evaluation.attacks.risk import CONFIDENCE, shared_confidence
-from ...evaluation.attacks.rows import Calibration, both, outcome
-from ...evaluation.encoding import encode
 from ...evaluation.safety import TEST_METRICS
 from ...evaluation.safety import TESTS as TABLE_TESTS
 from ...fitting.evidence import Evidence
+from .level import MAX_CANDIDATES, Comparison, Exposure, expose, level_record, released_rows
+from .level_text import broken
 from .memorisation import meter_facts, meter_findings
 from .subjects import subject_of
 
@@ -52,10 +51,8 @@ MAX_ATTACKS = 300
 """Maximum number of rows, or predicates about rows, that each attack is tried on."""
 MIN_ROWS = 50
 """With fewer rows than this on either side there is no verdict: chance could hide nearly any leak."""
-ATTACK_ROWS, SHADOWS = 5_000, 6
-"""Rows of each table that the attack by density looks at, and shadow tables that calibrate it."""
 LIKELIHOOD, CALIBRATED, DENSITY = "membership_likelihood", "membership_calibrated", "membership_density"
-TESTS = (*TABLE_TESTS, DENSITY, LIKELIHOOD)
+TESTS = (*TABLE_TESTS, LIKELIHOOD)
 """Tests of each comparison."""
 NOT_COVERED = (
     "The shared start, the trees and the codec saw all rows: what they reveal of a row they reveal of both halves, and "
@@ -101,9 +98,9 @@ def judge_model(
         return not_judged(why, mode) | memorised
     n_parts = len(evidence.parts) + (evidence.holdout is not None)
     confidence = CONFIDENCE if mode == "strict" else family_confidence(n_parts)
-    judge = _Judge(fitted, evidence, sensitive, confidence, mode == "strict", seed)
+    judge = _Judge(fitted, evidence, sensitive, confidence, seed)
     try:
-        with stage(progress, "privacy verdict", n_parts) as advance:
+        with stage(progress, "privacy verdict", n_parts + 1) as advance:
             parts = []
             for j in range(len(evidence.parts)):
                 parts.append(judge.half(j))
@@ -111,9 +108,14 @@ def judge_model(
             if evidence.holdout is not None:
                 parts.append(judge.whole(evidence.holdout))
                 advance(1)
+            exposures = judge.exposures()
+            advance(1)
     except TabTreeFormerError as error:
         return not_judged(f"the attacks cannot be made on this table: {error}", mode) | memorised
-    return _record(parts, mode, confidence, evidence) | memorised | {"seconds": round(time.perf_counter() - started, 3)}
+    level = level_record(exposures, mode, int(fitted.record["rows"]))
+    record = _record(parts, mode, confidence, evidence, level)
+    record["measures"][DENSITY] = dict(max((found.measure for found in exposures), key=lambda m: float(m["value"])))
+    return record | memorised | {"seconds": round(time.perf_counter() - started, 3)}
 
 
 def gate_seed(seed: np.random.SeedSequence) -> np.random.SeedSequence:
@@ -139,24 +141,23 @@ class _Judge:
     evidence: Evidence
     sensitive: Sequence[str | int] | None
     confidence: float
-    strict: bool
     seed: np.random.SeedSequence
 
     def __post_init__(self) -> None:
         self.subject = subject_of(self.fitted, self.evidence, self.seed.spawn(1)[0])
         # Rows are taken once: of a table on disk that is a pass over all of it.
-        rng, n_rows = np.random.default_rng(self.seed.spawn(1)[0]), len(self.evidence.tokens)
-        self.some = rng.choice(n_rows, min(n_rows, ATTACK_ROWS), replace=False)
-        picked = [rows[:ATTACK_ROWS] for part in self.evidence.parts for rows in part]
-        self.picked = np.unique(np.concatenate(picked + ([] if self.evidence.holdout is None else [self.some])))
+        self.order = np.random.default_rng(self.seed.spawn(1)[0]).permutation(len(self.evidence.tokens))
+        picked = [rows[:MAX_ROWS] for part in self.evidence.parts for rows in part]
+        picked += [self._candidates(rows) for part in self.evidence.parts for rows in part]
+        picked += [] if self.evidence.holdout is None else [self._candidates(np.sort(self.order))]
+        self.picked = np.unique(np.concatenate(picked))
         self.frame = self.evidence.take(self.picked)
+        self.written: dict[int | None, pd.DataFrame] = {}
 
     def half(self, j: int) -> _Part:
         """Rows that half j of the model writes alone, against its own rows and those of the other half."""
-        learned = self.evidence.parts[j]
-        own, others = (rows[:MAX_ROWS] for rows in learned)
-        new = self._decoded(self.subject.write_half(j, min(len(learned[0]), ATTACK_ROWS), self._rng()))
-        evaluation = self._evaluate(self._rows(own), self._rows(others), new.head(MAX_ROWS))
+        own, others = (rows[:MAX_ROWS] for rows in self.evidence.parts[j])
+        evaluation = self._evaluate(self._rows(own), self._rows(others), self._released(j).head(len(own)))
         inside, outside = (self.subject.half_logs(j, *self._ids(rows)) for rows in (own, others))
         attacks = {LIKELIHOOD: (inside, outside)}
         # The other half never saw the members, but it saw the others: this attack has it up to twice as easy as one
@@ -164,40 +165,72 @@ class _Judge:
         of_own, of_others = (self.subject.other_logs(j, *self._ids(rows)) for rows in (own, others))
         if of_own is not None and of_others is not None:
             attacks[CALIBRATED] = (inside - of_own, outside - of_others)
-        members, unseen = (self._rows(rows[:ATTACK_ROWS]) for rows in learned)
-        density = self._density(members, unseen, new)
-        return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, density, judged=(LIKELIHOOD,))
+        return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, judged=(LIKELIHOOD,))
 
     def whole(self, holdout: pd.DataFrame) -> _Part:
         """Rows as the whole model writes them, against all rows and rows that nothing has seen."""
-        held = holdout.iloc[self._rng().permutation(len(holdout))[:ATTACK_ROWS]]
-        new = self._decoded(self.subject.write_whole(len(self.some), self._rng()))
-        own = self.some[:MAX_ROWS]
-        evaluation = self._evaluate(self._rows(own), held.head(MAX_ROWS), new.head(MAX_ROWS))
+        held = holdout.iloc[self._rng().permutation(len(holdout))[:MAX_ROWS]]
+        own = self._candidates(np.sort(self.order))[:MAX_ROWS]
+        evaluation = self._evaluate(self._rows(own), held, self._released(None).head(len(own)))
         attacks = {}
-        leaves, values = self._encoded(held.head(MAX_ROWS))
+        leaves, values = self._encoded(held)
         if len(values) >= MIN_ROWS:
             inside, outside = self.subject.whole_scores(*self._ids(own)), self.subject.whole_scores(leaves, values)
             attacks = {LIKELIHOOD: (inside[0], outside[0]), CALIBRATED: (inside[1], outside[1])}
-        density = self._density(self._rows(self.some), held, new) if len(held) >= MIN_ROWS else {}
-        return self._part("rows set aside", evaluation, attacks, density, judged=(LIKELIHOOD, CALIBRATED))
+        return self._part("rows set aside", evaluation, attacks, judged=(LIKELIHOOD, CALIBRATED))
+
+    def exposures(self) -> list[Exposure]:
+        """What the attack by density gets from more and more rows: of the halves, and of the whole model."""
+        halves = [(self._candidates(own), self._candidates(others)) for own, others in self.evidence.parts]
+        chosen = np.unique(np.concatenate([rows for half in halves for rows in half]))
+        comparisons = [
+            Comparison(
+                members=np.searchsorted(chosen, members),
+                others=np.searchsorted(chosen, others),
+                write=self._writer(j),
+                n_learned=len(self.evidence.parts[j][0]),
+            )
+            for j, (members, others) in enumerate(halves)
+        ]
+        found = [expose("halves", self._rows(chosen), comparisons, self.fitted.schema, self.seed.spawn(1)[0])]
+        holdout = self.evidence.holdout
+        if holdout is not None and len(holdout) >= MIN_ROWS:
+            held = holdout.iloc[self._rng().permutation(len(holdout))[:MAX_CANDIDATES]]
+            own = self._candidates(np.sort(self.order))
+            places = np.arange(len(own) + len(held))
+            whole = Comparison(
+                members=places[: len(own)],
+                others=places[len(own) :],
+                write=self._writer(None),
+                n_learned=len(self.order),
+            )
+            population = pd.concat([self._rows(own), held], ignore_index=True)
+            found.append(expose("rows set aside", population, [whole], self.fitted.schema, self.seed.spawn(1)[0]))
+        return found
+
+    def _candidates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """At most some of the rows, by chance, and the same ones wherever the same rows are asked for; ascending."""
+        places = np.argsort(self.order)[rows]  # the inverse of a permutation
+        return np.asarray(np.sort(rows[np.argsort(places)[:MAX_CANDIDATES]]))
+
+    def _writer(self, j: int | None) -> Callable[[int], pd.DataFrame]:
+        return lambda n: self._released(j).head(n)
+
+    def _released(self, j: int | None) -> pd.DataFrame:
+        """Rows of a half, or of the whole model (None), as many as any attack looks at."""
+        if j not in self.written:
+            n = released_rows(len(self.order) if j is None else len(self.evidence.parts[j][0]))[1]
+            rng = self._rng()
+            ids = self.subject.write_whole(n, rng) if j is None else self.subject.write_half(j, n, rng)
+            # The rows of the whole model come network by network: any first part of them has some of each.
+            self.written[j] = self._decoded(ids[self._rng().permutation(n)])
+        return self.written[j]
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed.spawn(1)[0])
 
     def _decoded(self, ids: NDArray[np.int32]) -> pd.DataFrame:
         return self.fitted.codec.decode(ids, self._rng())
-
-    def _density(self, members: pd.DataFrame, others: pd.DataFrame, released: pd.DataFrame) -> dict[str, Any]:
-        """How well a density that is refitted on released rows distinguishes members from others."""
-        frames = {"training": members, "held-out": others, "synthetic": released}
-        tables = encode({role: frame.reset_index(drop=True) for role, frame in frames.items()}, self.fitted.schema)
-        seed = np.random.SeedSequence(int(self.seed.generate_state(1)[0]))
-        calibration = Calibration.learn(
-            both(tables["training"], tables["held-out"]), len(released), seed, n_shadows=SHADOWS
-        )
-        found = outcome(calibration.score(tables["synthetic"]), len(members), self.confidence)
-        return {"value": found["auc"], "goal": "half", "ceiling": 0.5, "released": len(released), **found}
 
     def _evaluate(self, train: pd.DataFrame, test: pd.DataFrame, new: pd.DataFrame) -> Evaluation:
         return evaluate(
@@ -238,14 +271,10 @@ class _Judge:
         name: str,
         evaluation: Evaluation,
         attacks: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
-        density: Mapping[str, Any],
         judged: Sequence[str],
     ) -> _Part:
         record, file = to_record(evaluation)["privacy"], []
         rows = findings(evaluation, tests=1)
-        if density:
-            record["measures"][DENSITY] = dict(density)
-            rows += leaves_traces(density, "strict" if self.strict else "balanced", self.confidence)
         for measure, (members, others) in attacks.items():
             attack = membership_attack(members, others, confidence=self.confidence).to_json()
             record["measures"][measure] = {"value": attack["auc"], "goal": "half", "ceiling": 0.5, **attack}
@@ -254,7 +283,9 @@ class _Judge:
         return _Part(name, rows, file, record)
 
 
-def _record(parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: Evidence) -> dict[str, Any]:
+def _record(
+    parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: Evidence, level: Mapping[str, Any]
+) -> dict[str, Any]:
     """Combine the comparisons: a leak in one of them is a leak, and of each figure the worst is shown."""
     leaks = [f"{part.name}: {found.text}" for part in parts for found in part.rows if found.leak]
     by_heart = [found.text for found in meter_findings(evidence.histories) if found.leak]
@@ -264,13 +295,14 @@ def _record(parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: 
     if evidence.holdout is not None:
         judged_on += f"; and rows of the whole model, against {len(evidence.holdout):,} rows that were set aside"
     not_covered = NOT_COVERED if evidence.histories else TREES_UNSEEN
-    reasons = leaks + (in_file if mode == "strict" else by_heart)
+    reasons = broken(level, trees=not evidence.histories) + leaks + (in_file if mode == "strict" else by_heart)
     return {
         "verdict": "fail" if reasons else "pass",
         "reasons": reasons,
         "mode": mode,
         "confidence": confidence,
         "judged_on": judged_on,
+        "level": dict(level),
         "rows": parts[-1].record["rows"],
         "measures": _worst(parts),
         "left_out": {name: why for part in parts for name, why in part.record["left_out"].items()},

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .level_text import level_line
+from .release import known_level
+
 HEADS = {
     "pass": "privacy verdict: pass, no leak found in its rows",
     "fail": "privacy verdict: FAIL, do not pass its rows on",
@@ -19,6 +22,8 @@ def verdict_lines(record: Mapping[str, Any]) -> list[str]:
     if verdict not in HEADS or (verdict == "not judged" and privacy.get("mode") == "off"):
         return []
     lines = [f"{HEADS[verdict]}{_figures(privacy)}", *(f"  {reason}" for reason in privacy.get("reasons") or ())]
+    if level := known_level(record):
+        lines.append(f"  {level_line(level)}")
     file = privacy.get("file") or {}
     if file.get("leaks"):
         lines.append(f"file verdict: FAIL, keep the model file to yourself ({file['reasons'][0]})")

@@ -44,8 +44,8 @@ class Drawing(Asked):
     """Gives the seeds of calls without a `random_state`."""
 
     @abc.abstractmethod
-    def _check_released(self) -> Fitted:
-        """What was fitted, with a warning where its rows should not be passed on."""
+    def _check_released(self, n_rows: int, accept_risk: bool) -> Fitted:
+        """What was fitted; a warning where its rows should not be passed on, an error where these are too many."""
 
     @abc.abstractmethod
     def _sampling(self) -> SampleConfig:
@@ -65,6 +65,7 @@ class Drawing(Asked):
         balance: str | int | None = None,
         mix: Mapping[str | int, Mapping[Any, float]] | None = None,
         leaf: tuple[int, int] | None = None,
+        accept_risk: bool = False,
     ) -> Any:
         """Write new rows with the columns, order and dtypes of the fitted table.
 
@@ -87,6 +88,9 @@ class Drawing(Asked):
             Shares of a column's classes, e.g. {"class": {"a": 0.3, "b": 0.7}}.
         leaf
             Tree and leaf of one of `rules()`: all rows are in that leaf.
+        accept_risk
+            Write more rows than the level of privacy holds for (`safe_rows` in the verdict); otherwise that is an
+            error. Rows of several calls add up, which no call can know.
 
         Returns
         -------
@@ -101,7 +105,7 @@ class Drawing(Asked):
         >>> set(model.sample(5, given={"job": "cook", "age": (30, 40)})["job"])
         {'cook'}
         """
-        asked = self._request(n, random_state, given=given, balance=balance, mix=mix, leaf=leaf)
+        asked = self._request(n, random_state, accept_risk, given=given, balance=balance, mix=mix, leaf=leaf)
         return self._kind_of(output).build(answers.together(list(self._blocks(asked))))
 
     def iter_sample(
@@ -110,13 +114,14 @@ class Drawing(Asked):
         batch_size: int = 65_536,
         random_state: Seed = None,
         output: str | None = None,
+        accept_risk: bool = False,
         **wanted: Unpack[Wanted],
     ) -> Iterator[Any]:
         """Write rows as tables of `batch_size` rows, one after the other, of which one at a time is in memory.
 
         Parameters
         ----------
-        n, random_state, output
+        n, random_state, output, accept_risk
             As of `sample`. The rows are those of `sample` with the same `random_state`, whatever the batch size.
         batch_size
             Rows per table; the last may have fewer.
@@ -128,7 +133,8 @@ class Drawing(Asked):
         >>> [len(table) for table in model.iter_sample(10, batch_size=4)]
         [4, 4, 2]
         """
-        request, size = self._request(n, random_state, **wanted), answers.count(batch_size, "batch_size")
+        request = self._request(n, random_state, accept_risk, **wanted)
+        size = answers.count(batch_size, "batch_size")
         kind = self._kind_of(output)
         return (kind.build(frame) for frame in answers.in_batches(self._blocks(request), size))
 
@@ -161,7 +167,7 @@ class Drawing(Asked):
         engine
             `processes`, or `ray` for a cluster that sees the same folder.
         **options
-            `given`, `balance`, `mix` and `leaf`, as of `sample`; and the options of `write_table`.
+            `given`, `balance`, `mix`, `leaf` and `accept_risk`, as of `sample`; and the options of `write_table`.
 
         Examples
         --------
@@ -170,7 +176,7 @@ class Drawing(Asked):
         100
         """
         question: Any = {name: options.pop(name) for name in Wanted.__annotations__ if name in options}
-        request = self._request(n, random_state, **question)
+        request = self._request(n, random_state, bool(options.pop("accept_risk", False)), **question)
         stream(
             self._as_it_is(),
             request,
@@ -230,10 +236,10 @@ class Drawing(Asked):
         built = [kind.build(frame) for frame in filled]
         return built[0] if n_draws == 1 else built
 
-    def _request(self, n: int | None, random_state: Seed, **wanted: Unpack[Wanted]) -> SampleRequest:
-        fitted = self._check_released()
-        seed = self._seed_of_call(random_state)
-        request = SampleRequest(n=self._n_rows(n, wanted.get("given")), seed=seed, **wanted)
+    def _request(self, n: int | None, random_state: Seed, accept_risk: bool, **wanted: Unpack[Wanted]) -> SampleRequest:
+        n_rows = self._n_rows(n, wanted.get("given"))
+        fitted = self._check_released(n_rows, accept_risk)
+        request = SampleRequest(n=n_rows, seed=self._seed_of_call(random_state), **wanted)
         request.question(fitted)  # what is invalid is said at once
         return request
 

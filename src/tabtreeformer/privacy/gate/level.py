@@ -1,0 +1,166 @@
+"""The level of privacy: how far an attack on released rows gets, and up to how many rows it stays within the level.
+
+The more rows are released, the better a density that is refitted on them knows who was learned from. So each half of
+the model is attacked twice, through as many rows as it learned and through ten times as many (fewer of large tables),
+with the same candidates and shadow tables. Between and beyond the two, AUC and share of recognised members are taken to
+grow evenly with the logarithm of the rows; they level off in truth, so that this errs towards caution.
+
+A level is broken where the figure is above its limit beyond chance: its one-sided 95 % bound, over all halves together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...data.schema import Schema
+from ...evaluation.attacks.rows import Calibration, outcome
+from ...evaluation.encoding import encode
+from ...evaluation.safety import TRACED, TRACES
+
+TIMES = 10
+"""Times as many rows as were learned for which the level is told too."""
+MAX_CANDIDATES, MAX_RELEASED, SHADOWS = 2_500, 25_000, 6
+"""Members and others that the attack tries to tell apart, each at most; rows that it learns from; shadow tables."""
+ONE_SIDED = 0.9
+"""Confidence of an interval whose lower end is a bound with 95 %."""
+UNLIMITED = 1_000
+"""A number of safe rows beyond this many times those that were learned is no limit."""
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One attack: members and others by their places in the population, and what writes released rows."""
+
+    members: Rows
+    others: Rows
+    write: Callable[[int], pd.DataFrame]
+    n_learned: int
+    """Rows that the writer learned from."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A figure at two numbers of released rows, in units of the rows learned, and what it is elsewhere."""
+
+    times: tuple[float, float]
+    values: tuple[float, float]
+    margin: float
+    """What chance alone adds at most, with 95 %."""
+
+    def at(self, times: float) -> float:
+        """The figure for this many times the rows that were learned."""
+        return self.values[1] + self._slope * math.log(times / self.times[1])
+
+    def until(self, limit: float) -> float:
+        """Up to how many times the rows that were learned the figure is not above the limit beyond chance."""
+        spare = limit + self.margin - self.values[1]
+        if self._slope == 0:
+            return math.inf if spare >= 0 else 0.0
+        return self.times[1] * math.exp(min(spare / self._slope, 100.0))
+
+    @property
+    def _slope(self) -> float:
+        if self.times[0] == self.times[1]:
+            return 0.0
+        return max(0.0, (self.values[1] - self.values[0]) / math.log(self.times[1] / self.times[0]))
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What the attack achieves: AUC and share of members found at 1 % false positives, by released rows."""
+
+    auc: Line
+    found: Line
+    measure: Mapping[str, Any]
+    """The attack on the smaller number of rows in all its figures, of the half that reveals most."""
+
+    def until(self, level: str) -> float:
+        """Up to how many times the rows that were learned the level holds."""
+        return min(self.auc.until(TRACES[level]), self.found.until(TRACED))
+
+
+def expose(
+    where: str,
+    population: pd.DataFrame,
+    comparisons: Sequence[Comparison],
+    schema: Schema,
+    seed: np.random.SeedSequence,
+) -> Exposure:
+    """Attack released rows of each comparison; the shadow tables serve all of them. `where` is what is attacked."""
+    n_learned = min(part.n_learned for part in comparisons)
+    sizes = released_rows(n_learned)
+    released = {f"released {k}": part.write(sizes[1]) for k, part in enumerate(comparisons)}
+    tables = encode({"training": population, **released}, schema)
+    calibrations = Calibration.learn_sizes(tables["training"], sizes, seed, n_shadows=SHADOWS)
+    found = [
+        [
+            _attack(calibration, tables[name].take(slice(size)), part)
+            for name, part in zip(released, comparisons, strict=True)
+        ]
+        for size, calibration in zip(sizes, calibrations, strict=True)
+    ]
+    times = (sizes[0] / n_learned, sizes[1] / n_learned)
+    worst = max(found[0], key=lambda attack: float(attack["auc"]))
+    return Exposure(
+        _line(times, found, "auc", "auc_interval"),
+        _line(times, found, "true_positives", "true_positives_interval"),
+        {"value": worst["auc"], "goal": "half", "ceiling": 0.5, "released": sizes[0], "where": where, **worst},
+    )
+
+
+def released_rows(n_learned: int) -> tuple[int, int]:
+    """The two numbers of rows that are attacked."""
+    large = min(TIMES * n_learned, MAX_RELEASED)
+    return min(n_learned, large // 4), large
+
+
+def level_record(exposures: Sequence[Exposure], level: str, n_rows: int) -> dict[str, Any]:
+    """What is known of a level, as plain data: the figures of the worst exposure, and the number of safe rows."""
+    worst = min(exposures, key=lambda exposure: (exposure.until(level), -exposure.auc.at(1)))
+    until = worst.until(level)
+    return {
+        "name": level,
+        "limits": {"auc": TRACES[level], "found_at_1_percent": TRACED},
+        "holds": until >= 1,
+        "safe_rows": None if until > UNLIMITED else _rounded(until * n_rows, n_rows),
+        "figures": [_figures(worst, times, n_rows) for times in (1, TIMES)],
+        "margin": {"auc": round(worst.auc.margin, 4), "found_at_1_percent": round(worst.found.margin, 4)},
+        "measured_on": [round(times * n_rows) for times in worst.auc.times],
+    }
+
+
+def _figures(exposure: Exposure, times: int, n_rows: int) -> dict[str, Any]:
+    return {
+        "rows": times * n_rows,
+        "auc": round(min(exposure.auc.at(times), 1.0), 4),
+        "found_at_1_percent": round(min(max(exposure.found.at(times), 0.0), 1.0), 4),
+    }
+
+
+def _rounded(rows: float, n_learned: int) -> int:
+    """A number of rows with two digits, rounded down, but not below those that were learned where those are safe."""
+    rows = round(rows, 3)
+    unit = 10 ** max(int(math.log10(max(rows, 1.0))) - 1, 0)
+    return max(int(rows // unit * unit), n_learned if rows >= n_learned else 0)
+
+
+def _attack(calibration: Calibration, released: Any, part: Comparison) -> dict[str, Any]:
+    scores = calibration.score(released)
+    chosen = np.concatenate([scores[part.members], scores[part.others]])
+    return outcome(chosen, len(part.members), ONE_SIDED)
+
+
+def _line(times: tuple[float, float], found: Sequence[Sequence[Mapping[str, Any]]], name: str, interval: str) -> Line:
+    """Means over the halves, whose errors are independent or cancel: a row is a member in one and not in the other."""
+    values = [float(np.mean([attack[name] for attack in attacks])) for attacks in found]
+    margins = [attack[name] - attack[interval][0] for attack in found[-1]]
+    return Line(times, (values[0], values[-1]), math.sqrt(sum(m * m for m in margins)) / len(margins))

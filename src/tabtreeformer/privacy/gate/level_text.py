@@ -1,0 +1,50 @@
+"""The level of privacy in words: what holds, up to how many rows, and what to do where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WAYS_OUT = {
+    True: "let the network write (preset='auto'), grow larger leaves (forest={'leaf_rows': 80} or more)",
+    False: "leave out columns that nobody needs, make values coarser (tokens={'quantiles': 20})",
+}
+"""What to change, where trees write and where networks do."""
+
+MIN_TOLD = 10
+"""A tenth of the rows is the smallest number that the measured ones still say something about."""
+
+
+def broken(level: Mapping[str, Any], *, trees: bool) -> list[str]:
+    """Why a model fails by its level, with the ways out; nothing where the level holds."""
+    if level["holds"]:
+        return []
+    figures, limits = level["figures"][0], level["limits"]
+    safe = level["safe_rows"]
+    fewer = f"; about {safe:,} rows would still be within it" if safe * MIN_TOLD >= figures["rows"] else ""
+    return [
+        f"the level {level['name']!r} does not hold: an attacker with {figures['rows']:,} of its rows recognises "
+        f"members with an AUC of {figures['auc']:.2f} (at most {limits['auc']}), and is sure of "
+        f"{figures['found_at_1_percent']:.1%} of them at 1% false positives (at most "
+        f"{limits['found_at_1_percent']:.0%}){fewer}. Ways out: {WAYS_OUT[trees]}, fit more rows, or use differential "
+        "privacy (dp=DP(epsilon=…), --epsilon)"
+    ]
+
+
+def level_line(level: Mapping[str, Any]) -> str:
+    """The level in one line: the attack on as many rows as were learned and on ten times as many."""
+    first, more = level["figures"]
+    text = (
+        f"level {level['name']}: attack AUC {first['auc']:.2f} for {first['rows']:,} rows, {more['auc']:.2f} for "
+        f"{more['rows']:,} (at most {level['limits']['auc']})"
+    )
+    return f"{text}; {safe_words(level)}"
+
+
+def safe_words(level: Mapping[str, Any]) -> str:
+    """Up to how many rows the level holds."""
+    if not level["holds"]:
+        return "the level does not hold"
+    if level["safe_rows"] is None:
+        return "no number of rows found at which the level breaks"
+    return f"safe up to {level['safe_rows']:,} rows"
