@@ -19,7 +19,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,6 +30,8 @@ from ..errors import ArchiveError
 FORMAT, VERSION = "tabtreeformer", 1
 MANIFEST = "manifest.json"
 MAX_MEMBERS, MAX_BYTES, MAX_MANIFEST = 64, 16 * 2**30, 2**20
+MAX_TABLE_MEMBERS = 10_000
+"""Members of a file of several tables."""
 MAX_DIRECTORY = 2**16
 """Bytes of the zip's list of members, which is read before anything is known of them."""
 MAX_RATIO, SMALL = 200, 2**16
@@ -49,6 +51,8 @@ _BROKEN = (
     MemoryError,
 )
 """What the standard library raises on bytes that are no zip, a cut one, an encrypted one, or no JSON."""
+Known = Mapping[str, int] | Callable[[str], int | None]
+"""The maximum size of every member that there may be."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model is the same file
 
 
@@ -67,12 +71,11 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], fo
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, compress_type=stored)
 
 
-def read_archive(
-    path: str | os.PathLike[str], known: Mapping[str, int] | None = None, form: str = FORMAT
-) -> dict[str, bytes]:
+def read_archive(path: str | os.PathLike[str], known: Known | None = None, form: str = FORMAT) -> dict[str, bytes]:
     """Return the members of a model file, each checked against the manifest.
 
-    `known` says which members there may be and how large each; others are an error.
+    `known` says which members there may be and how large each; others are an error. By a mapping it names them all, by
+    a function it knows them by their form (None: no such member).
     """
     path = Path(path)
     if not path.is_file():
@@ -132,7 +135,7 @@ def _check_directory(file: BinaryIO, path: Path) -> None:
         raise ArchiveError(f"{path} holds more than a model can; it is damaged or not a tabtreeformer model")
 
 
-def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Mapping[str, int] | None) -> None:
+def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Known | None) -> None:
     """Refuse members by what they say of themselves, before any is unpacked."""
     names = [entry.filename for entry in entries]
     if MANIFEST not in names:
@@ -140,8 +143,9 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Mapping[st
     odd = [name for name in names if not _NAME.fullmatch(name) or names.count(name) > 1]
     if odd or any(e.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for e in entries):
         raise ArchiveError(f"{path} is damaged: its members are not those of a model ({(odd or names)[0]!r})")
-    most = dict.fromkeys(names, MAX_BYTES) if known is None else {**known}
-    most[MANIFEST] = MAX_MANIFEST
+    size_of = known.get if isinstance(known, Mapping) else known
+    sizes = {name: MAX_BYTES if size_of is None else size_of(name) for name in names} | {MANIFEST: MAX_MANIFEST}
+    most = {name: size for name, size in sizes.items() if size is not None}
     strange = [name for name in names if name not in most]
     if strange:
         raise ArchiveError(
@@ -149,7 +153,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Mapping[st
         )
     packed = sum(entry.compress_size for entry in entries)
     large = (
-        len(entries) > MAX_MEMBERS
+        len(entries) > (MAX_MEMBERS if isinstance(known, Mapping) else MAX_TABLE_MEMBERS)
         or sum(entry.file_size for entry in entries) > MAX_BYTES
         or packed > path.stat().st_size  # members that share their bytes
         or any(e.file_size > min(most[e.filename], MAX_RATIO * max(e.compress_size, SMALL)) for e in entries)

@@ -102,7 +102,7 @@ class Fitted:
             return cls._from_members(members, device)
         except TabTreeFormerError as error:
             raise ArchiveError(f"{path} cannot be used: {error}") from error
-        except _MISFITS as error:
+        except MISFITS as error:
             raise ArchiveError(f"{path} is damaged: its parts do not fit together ({error})") from error
 
     @classmethod
@@ -175,7 +175,7 @@ def _forest_members(forest: Forest) -> dict[str, bytes]:
     return {"forest.json": dump_json(facts), "forest.safetensors": safetensors.numpy.save(arrays)}
 
 
-_MISFITS = (
+MISFITS = (
     LookupError,
     TypeError,
     ValueError,
@@ -198,4 +198,5 @@ def _load_network(layout: TokenLayout, config: Config, data: bytes) -> Network:
     limits.check_weights(weights)
     model = build_network(layout, config.model)
     model.load_state_dict(weights)
+    limits.check_network(model)
     return model

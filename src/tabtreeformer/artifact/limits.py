@@ -25,6 +25,8 @@ from ..tokens import SlotKind, TableCodec, TokenLayout
 if TYPE_CHECKING:
     import torch
 
+    from ..model import Network
+
 MEGABYTE = 2**20
 MEMBERS: Mapping[str, int] = {
     "config.json": MEGABYTE,
@@ -50,6 +52,8 @@ MAX_BATCH = 1_000_000
 MAX_CELLS = 2**30
 """Cells of a table of positions and ids; such tables are made of layout alone, not of weights."""
 SPARE_CELLS = 2**24
+MAX_WEIGHT = 10_000
+"""Largest weight of a network, a hundred times what training reaches: a product of several stays within a float."""
 MAX_OPTION = 4096
 """Largest number in the further settings of a Hugging Face model."""
 _WORD = re.compile(r"[a-z0-9_]{1,30}")
@@ -176,12 +180,25 @@ def check_prompts(leaf_ids: NDArray[Any], layout: TokenLayout) -> None:
 
 
 def check_weights(weights: Mapping[str, torch.Tensor]) -> None:
-    """Refuse weights that are no numbers."""
+    """Refuse weights that are no numbers, or so large that sums of their products are none."""
+    for name, tensor in weights.items():
+        if not tensor.dtype.is_floating_point or not bool((tensor.float().abs() <= MAX_WEIGHT).all()):
+            raise ArchiveError(f"its weights {name!r} are not all finite numbers up to {MAX_WEIGHT:,}")
+
+
+def check_network(network: Network) -> None:
+    """One forward pass, over the first and the last id of every slot: every log-probability must be a number."""
     import torch
 
-    for name, tensor in weights.items():
-        if not tensor.dtype.is_floating_point or not bool(torch.isfinite(tensor.float()).all()):
-            raise ArchiveError(f"its weights {name!r} are not all finite numbers")
+    layout = network.layout
+    last = np.array([[slot.size - 1 for slot in layout.value_slots]], dtype=np.int64)
+    leaves = np.full((2, layout.n_trees), -1, dtype=np.int64)
+    leaves[1] = [slot.size - 1 for slot in layout.slots[: layout.n_trees]]
+    tokens = torch.from_numpy(layout.to_tokens(leaves, np.concatenate([last * 0, last])))
+    with torch.inference_mode():
+        logs = network.eval().log_probs(tokens)
+    if bool(torch.isnan(logs).any()):
+        raise ArchiveError("its weights make no probabilities")
 
 
 def _at_most(name: str, value: int, most: int) -> None:

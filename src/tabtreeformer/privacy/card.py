@@ -26,6 +26,7 @@ import safetensors.numpy
 
 from ..artifact.archive import load_json, read_archive
 from ..artifact.limits import MEMBERS
+from ..artifact.record import check_record
 from ..config.settings import Config
 from ..data.schema import Schema
 from ..errors import ArchiveError
@@ -79,8 +80,7 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             load_json(members[f"{part}.json"]) for part in ("config", "schema", "codec", "record")
         )
         settings = Config.from_json(config).to_json()
-        if type(record["rows"]) is not int or not isinstance(record["versions"], dict):
-            raise ValueError("its record does not say how many rows it learned, or with which versions")
+        check_record(record)
         columns = _columns(Schema.from_json(schema), codec)
         for counts in _merged(record):
             columns[counts["column"]] |= {name: counts[name] for name in COUNTS if name in counts}
@@ -90,8 +90,8 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             "model": _model(members, settings, record),
             "settings": settings,
             "versions": record["versions"],
-            "quality": _checked(record, "quality"),
-            "privacy": _checked(record, "privacy"),
+            "quality": record.get("quality"),
+            "privacy": record.get("privacy"),
             "protection": _protection(settings, members, record),
             "limits": list(LIMITS),
         }
@@ -126,28 +126,6 @@ def _model(members: Mapping[str, bytes], settings: Mapping[str, Any], record: Ma
     }
 
 
-def _checked(record: Mapping[str, Any], part: str) -> dict[str, Any] | None:
-    """The figures of a record, if they have the shape that is written above."""
-    figures: dict[str, Any] | None = record.get(part)
-    if figures is None:
-        return None
-    groups = [
-        figures,
-        *(figures.get(k) or {} for k in ("measures", "left_out", "memorisation", "dp", "file")),
-    ]
-    if not all(isinstance(group, dict) for group in [*groups, *groups[1].values()]):
-        raise ValueError(f"record.{part} is not as it should be")
-    lists = [figures.get(key) or [] for key in ("reasons", "not_covered", "accepted_risk")]
-    if not all(isinstance(entries, list) for entries in lists) or not all(isinstance(e, dict) for e in lists[2]):
-        raise ValueError(f"record.{part} is not as it should be")
-    for facts in groups[1].values():
-        numbers = [facts.get(key) for key in ("value", "ceiling", "floor", "true_positives")]
-        numbers += [end for key in ("interval", "auc_interval") for end in (facts.get(key) or (0.0, 0.0))]
-        if len(numbers) != 8 or not all(n is None or isinstance(n, int | float) for n in numbers):
-            raise ValueError(f"a figure of record.{part} is not a number")
-    return figures
-
-
 def _weights(weights: bytes) -> int:
     header = load_json(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
     return sum(math.prod(facts["shape"]) for name, facts in header.items() if name != "__metadata__")
@@ -165,7 +143,7 @@ def _protection(
     settings: Mapping[str, Any], members: Mapping[str, bytes], record: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """What protects a row from the file, and what does not."""
-    train, privacy = settings["train"], _checked(record, "privacy") or {}
+    train, privacy = settings["train"], record.get("privacy") or {}
     if privacy.get("dp"):
         return _promise(privacy["dp"])
     floor = (record.get("protected") or {}).get("rare_floor")

@@ -12,14 +12,14 @@ import pandas as pd
 
 from .._runtime.progress import Console, Progress, Silent
 from .._runtime.seeds import Seed, child, seed_sequence
-from ..artifact.archive import dump_json, load_json, read_archive, write_archive
 from ..config.presets import TREES, configure
 from ..data.io.frames import take_in
 from ..data.links import Link, Name, check_links, order_tables
 from ..data.schema import Schema
-from ..errors import ArchiveError, ConfigError, NotFittedError, PrivacyWarning, SchemaError
+from ..errors import ConfigError, NotFittedError, PrivacyWarning, SchemaError
 from ..synthesizer import TabTreeFormer
 from . import rows
+from .file import blaming_file, read_database, write_database
 from .inputs import Sequences, as_two_tables, check_tables, chosen_links, without_dangling
 from .learned import LearnedTable, completed, last_supported, learn_keys, pointing_dtypes
 from .learning import Extended, Extender, extended_schema
@@ -27,8 +27,6 @@ from .margins import learn_margin, with_margin
 from .plan import TablePlan, make_plans
 from .requests import conditions_of, sizes_of
 from .writing import Written, choose_in_loop, choose_parents, foreign_key, write_children
-
-FORM = "tabtreeformer database"
 
 
 class RelationalTabTreeFormer:
@@ -292,39 +290,20 @@ class RelationalTabTreeFormer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all tables to one file, whole or not at all."""
-        learned = self._check_fitted()
-        head = {
-            "preset": self.preset,
-            "links": [link.to_json() for link in self.links_],
-            "tables": {name: table.to_json() for name, table in learned.items()},
-            "order": list(learned),
-            "models": [name for name, table in learned.items() if table.model is not None],
-            "sequences": None if self._sequences is None else self._sequences.to_json(),
-        }
-        members = {"database.json": dump_json(head)}
-        for number, table in enumerate(learned.values()):
-            if table.model is not None:
-                for name, data in table.model._as_it_is().to_members().items():
-                    members[f"t{number}_{name}"] = data
-        write_archive(path, members, FORM)
+        write_database(path, self.preset, self.links_, self._sequences, self._check_fitted())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> RelationalTabTreeFormer:
         """Read a file that `save` wrote; nothing in it is executed."""
-        members = read_archive(path, None, FORM)
-        try:
-            head = load_json(members["database.json"])
-            model = cls(head["preset"], verbose=verbose)
-            model.links_ = tuple(Link.from_json(link) for link in head["links"])
-            model._sequences = None if head["sequences"] is None else Sequences.from_json(head["sequences"])
+        with blaming_file(path):
+            preset, links, sequences, tables = read_database(path, device, verbose)
+            model = cls(preset, verbose=verbose)
+            model.links_, model._sequences, model.tables_ = links, sequences, tables
             model._sample_seed = np.random.SeedSequence()
-            model.tables_ = {}
-            for number, name in enumerate(head["order"]):
-                own = {k.split("_", 1)[1]: v for k, v in members.items() if k.startswith(f"t{number}_")}
-                part = TabTreeFormer._of_members(own, os.fspath(path), device, verbose) if own else None
-                model.tables_[name] = LearnedTable.from_json(head["tables"][name], part)
-        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            raise ArchiveError(f"{os.fspath(path)} is damaged: its parts do not fit together ({error})") from error
+            # One row of each table without parents, and what belongs to it: what cannot be written now never can.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.sample({name: 1 for name, table in tables.items() if table.plan.main is None}, random_state=0)
         return model
 
     def _check_fitted(self) -> dict[str, LearnedTable]:

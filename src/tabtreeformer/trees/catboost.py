@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import import_extra
 from .base import blaming_params, blaming_text, fitted, threads
+from .catboost_text import check_state
 from .features import Features, Target
 
 if TYPE_CHECKING:
@@ -81,11 +82,11 @@ class CatBoost:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Inverse of `to_text`."""
-        with blaming_text("CatBoost", ValueError, TypeError, KeyError, cat.CatBoostError):
+        broken = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, cat.CatBoostError)
+        with blaming_text("CatBoost", *broken):
             content = json.loads(text)
             state = {name: content[name] for name in ("classes", "constant", "trees")}
-            if state["trees"] is not None and not {"features_info", "scale_and_bias"} <= set(state["trees"]):
-                raise ValueError("its trees are not there")  # CatBoost itself takes any JSON
+            check_state(state)
             return cls({}, 0)._hold(state)
 
     def _grow(self, features: Features, values: NDArray[Any], classes: list[int] | None) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .base import blaming_params, blaming_text, fitted
+from ..errors import ArchiveError
+from .base import blaming_params, blaming_text, fitted, not_a_model
 from .features import LARGEST, Features, Target
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class _Nodes:
         """Return the leaf node of each row, (N,)."""
         # scikit-learn compares values rounded to float32 with thresholds in float64.
         values = _filled(features)
+        if self.feature.max(initial=0) >= values.shape[1]:
+            raise ArchiveError(not_a_model("decision tree"))
         nodes = np.zeros(features.n_rows, dtype=np.int64)
         inner = np.flatnonzero(~self.is_leaf[nodes])
         while inner.size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArchiveError, ConfigError, import_extra
-from .base import blaming_params, blaming_text, codes_or_values, fitted, not_a_model, threads
+from ..errors import ConfigError, import_extra
+from .base import blaming_params, blaming_text, codes_or_values, fitted, threads
 from .features import Features, Target
 from .spaces import XGBOOST_SPACE
+from .xgboost_text import check_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,11 +71,9 @@ class XGBoost:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read XGBoost's own JSON."""
-        # XGBoost aborts the process on some texts that are not JSON, so it is not left to find out.
-        with blaming_text("XGBoost", ValueError):
-            content = json.loads(text)
-        if not isinstance(content, dict) or "learner" not in content:
-            raise ArchiveError(not_a_model("XGBoost"))
+        # XGBoost ends the process on some texts, so it is not left to find out.
+        with blaming_text("XGBoost", ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+            check_text(text)
         with blaming_text("XGBoost", xgb.core.XGBoostError):
             booster = xgb.Booster()
             booster.load_model(bytearray(text.encode()))

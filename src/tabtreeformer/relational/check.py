@@ -1,0 +1,87 @@
+"""What the file of a database may say, checked when it is read: tables, links and models must fit together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..artifact.limits import MAX_COLUMNS, MEMBERS, check_schema
+from ..data.schema.dtypes import dtype_of
+from ..errors import ArchiveError
+from . import rows
+from .learned import LearnedTable
+
+MAX_TABLES = 1_000
+MAX_ROWS = 10**12
+HEAD = "database.json"
+HEAD_BYTES = 64 * 2**20
+
+
+def member_size(name: str) -> int | None:
+    """Maximum size of a member; None where the file of a database has none of this name."""
+    if name == HEAD:
+        return HEAD_BYTES
+    number, _, own = name.partition("_")
+    return MEMBERS.get(own) if number[:1] == "t" and number[1:].isdigit() and len(number) < 6 else None
+
+
+def check_database(learned: Mapping[str, LearnedTable]) -> None:
+    """Refuse tables that do not fit together."""
+    _must(0 < len(learned) <= MAX_TABLES, "the number of tables")
+    known: dict[str, LearnedTable] = {}
+    for name, table in learned.items():
+        known[name] = table
+        _check_table(name, table, known)
+
+
+def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTable]) -> None:
+    plan = table.plan
+    _must(isinstance(name, str) and plan.name == name, "the name of a table")
+    names = set(plan.columns)
+    _must(len(names) == len(plan.columns) <= MAX_COLUMNS, f"the columns of {name!r}")
+    _must(all(type(column) in (str, int) for column in plan.columns), f"the columns of {name!r}")
+    _must({*plan.own, *plan.keys, *plan.summed} <= names and not {*plan.own} & {*plan.keys}, f"the columns of {name!r}")
+    _must(0 <= table.n_orphans <= table.n_rows <= MAX_ROWS and table.n_rows > 0, f"the rows of {name!r}")
+    for link in plan.links():
+        parent = known.get(link.parent)
+        _must(parent is not None and link.child == name, f"a parent of {name!r}")
+        assert parent is not None
+        _must(len(link.columns) == len(link.key) > 0 and {*link.columns} <= names, f"a link of {name!r}")
+        _must({*link.key} <= {*parent.plan.columns}, f"a link of {name!r}")
+        _must((link == plan.loop) == (link.parent == name), f"a link of {name!r}")
+    pointing = {column for link in plan.links() for column in link.columns}
+    _must(names == {*plan.own, *plan.keys} | pointing, f"the columns of {name!r}")
+    _must(plan.order is None or (plan.order in plan.own and table.last_text is not None), f"the order of {name!r}")
+    dtypes = {str(column) for column in (*pointing, *(() if plan.order is None else (plan.order,)))}
+    _must(dtypes <= {*table.dtypes} and all(isinstance(text, str) for text in table.dtypes.values()), "a dtype")
+    for text in table.dtypes.values():
+        dtype_of(text)
+    if table.keys is not None:
+        check_schema(table.keys.schema)
+    _must((() if table.keys is None else tuple(table.keys.schema.names)) == plan.keys, f"the keys of {name!r}")
+    _check_model(table, known)
+
+
+def _check_model(table: LearnedTable, known: Mapping[str, LearnedTable]) -> None:
+    """The model of a table writes what the plan says, and its parent says how many rows there are."""
+    plan, model = table.plan, table.model
+    have = set() if model is None else set(model._check_fitted().schema.names)
+    known_columns = have | set(table.given)
+    _must(model is None or set(table.given) <= have, f"what is known of {plan.name!r}")
+    _must(model is None or {str(column) for column in plan.own if column != plan.order} <= known_columns,
+          f"what is learned of {plan.name!r}")  # fmt: skip
+    _must(model is not None or not plan.own, f"what is learned of {plan.name!r}")
+    if plan.main is not None:
+        parent = known[plan.main.parent]
+        _must(rows.n_children(plan.main) in parent.margins, f"the number of rows of {plan.name!r}")
+        for margin in parent.margins.values():
+            _must(all(level <= MAX_ROWS for level, _ in margin), f"the number of rows of {plan.name!r}")
+    for column, margin in table.margins.items():
+        _must(column in have and len(margin) > 0, f"how many rows belong to those of {plan.name!r}")
+        for level, share in margin:
+            _must(math.isfinite(level) and level >= 0 and 0 <= share <= 1, f"the margins of {plan.name!r}")
+
+
+def _must(holds: bool, what: str) -> None:
+    if not holds:
+        raise ArchiveError(f"{what} does not fit the rest of the file")
