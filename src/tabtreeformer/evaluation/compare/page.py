@@ -99,9 +99,9 @@ def write_page(
         rows=_rows(frame, families),
         best=best(frame, controls),
         leak=LEAK,
-        verdict=sentences(frame, runs, controls),
+        verdict=sentences(frame, runs, controls, facts["rows"]),
         pictures=pictures,
-        leaky=leaks(frame),
+        leaky=leaks(frame, facts["rows"]),
         troubles=[r for r in runs if r.status != OK],
     )
     with replacing(path) as temporary:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ..safety import MEMBERSHIP
+from ..attacks.risk import CONFIDENCE
+from ..safety import MEMBERSHIP, by_chance
 from .results import OK, Run
+from .tables import TEST_SHARE
 
 LEAK = 0.05
 """A distance test below this counts as a violation, as in the paper."""
@@ -24,26 +26,28 @@ def seconds(frame: pd.DataFrame) -> pd.Series:
     return frame[["fit_seconds", "sample_seconds"]].sum(axis=1, min_count=1)
 
 
-def leaks(frame: pd.DataFrame) -> dict[str, str]:
-    """Generators whose rows have a sign of a leak, and which; means over the seeds."""
+def leaks(frame: pd.DataFrame, n_rows: int) -> dict[str, str]:
+    """Generators whose rows have a sign of a leak, and which; means over the seeds of a table of `n_rows` rows."""
     found = {}
+    others = max(n_rows // TEST_SHARE, 1)
+    most = max(MEMBERSHIP, by_chance({"rows": {"members": max(n_rows - others, 1), "others": others}}, CONFIDENCE))
     for name, line in frame.iterrows():
         signs = []
         if line["dcr"] < LEAK:
             signs.append(f"distance test {line['dcr']:.3f}")
-        if line["membership"] > MEMBERSHIP:
+        if line["membership"] > most:
             signs.append(f"membership {line['membership']:.2f}")
         if signs:
             found[str(name)] = " and ".join(signs)
     return found
 
 
-def sentences(frame: pd.DataFrame, runs: Sequence[Run], controls: Sequence[str]) -> list[str]:
+def sentences(frame: pd.DataFrame, runs: Sequence[Run], controls: Sequence[str], n_rows: int) -> list[str]:
     """The verdict on a comparison."""
     rivals = frame.drop(index=[name for name in controls if name in frame.index])
     if rivals.empty:
         return ["No generator has finished, so there is nothing to compare yet."]
-    leaky = leaks(rivals)
+    leaky = leaks(rivals, n_rows)
     safe = rivals.drop(index=list(leaky))
     said = []
     if leaky:
