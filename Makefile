@@ -2,6 +2,7 @@
 # make test   lint, types, layers and all tests
 #             (installs nothing outside of .venv; without chromium the browser tests are skipped)
 # make docs   the documentation site, into out/site
+# make package   wheel and sdist, installed into an empty environment and tried out
 # make test-long   what takes minutes: hundreds of random tables, thousands of damaged and hostile model files
 # Both set up .venv first; nothing else is needed but Python 3.10 or newer.
 
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread per process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo docs test test-long test-pandas2 sdmetrics anonymeter lint format clean
+.PHONY: demo docs package test test-long test-pandas2 sdmetrics anonymeter lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -21,6 +22,10 @@ demo: $(VENV)/.demo
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
 	@echo "open out/site/index.html"
+
+# Wheel and sdist, checked, installed into an empty environment and tried out there.
+package: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python scripts/check_package.py
 
 test: $(VENV)/.dev $(VENV)/.sdmetrics $(VENV)/.anonymeter lint
 	@scripts/install-browser --check

@@ -32,6 +32,7 @@ from .sample import sample
 from .sample_database import sample_database
 from .schema import schema
 from .score import score
+from .ui import ui
 
 app = typer.Typer(
     name="ttf",
@@ -59,6 +60,7 @@ for function in (
     card,
     push,
     mcp,
+    ui,
     fit_database,
     sample_database,
 ):

@@ -1,0 +1,114 @@
+"""One fit at a time: the others wait. Each runs in a process of its own, so that a stop is a signal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from .store import DONE, FAILED, RUNNING, STOPPING, WAITING, Entry
+
+MAX_NOTES = 200
+
+
+@dataclass
+class Watch:
+    """What is known of a fit that runs or has run since the page was started."""
+
+    notes: list[str] = field(default_factory=list)
+    stages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    losses: list[tuple[str, int, float]] = field(default_factory=list)
+    """Stage, step and validation loss, as they come."""
+
+    def hear(self, line: dict[str, Any]) -> None:
+        """Take in a line of the process."""
+        if "note" in line:
+            self.notes = [*self.notes, str(line["note"])][-MAX_NOTES:]
+        if "stage" in line:
+            self.stages[line["stage"]] = line
+            valid = line["facts"].get("valid")
+            if valid is not None and (not self.losses or self.losses[-1][2] != float(valid)):
+                self.losses.append((line["stage"], int(line["done"]), float(valid)))
+
+
+class Queue:
+    """Fits that wait, and the one that runs."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Entry] = deque()
+        self.watches: dict[int, Watch] = {}
+        self.process: subprocess.Popen[str] | None = None
+        self.running: Entry | None = None
+        self.lock = threading.Lock()
+
+    def add(self, entry: Entry) -> None:
+        """Fit this one when it is its turn; one that waits or runs already is left as it is."""
+        with self.lock:
+            if entry.state in (WAITING, RUNNING, STOPPING):
+                return
+            entry.state, entry.message = WAITING, ""
+            self.watches[entry.number] = Watch()
+            entry.keep()
+            self.waiting.append(entry)
+            if self.running is None:
+                self._start()
+
+    def stop(self, entry: Entry) -> None:
+        """Take one that waits out of the queue; end one that runs with the best model so far."""
+        with self.lock:
+            if entry in self.waiting:
+                self.waiting.remove(entry)
+                entry.state = ""
+                entry.keep()
+            elif entry is self.running and self.process is not None:
+                self.process.send_signal(signal.SIGINT)
+                entry.state = STOPPING
+
+    def close(self) -> None:
+        """End what runs."""
+        with self.lock:
+            self.waiting.clear()
+            if self.process is not None:
+                self.process.kill()
+
+    def _start(self) -> None:
+        self.running = entry = self.waiting.popleft()
+        entry.state = RUNNING
+        entry.keep()
+        # A command of our own with the path of a folder that we made: nothing of a request is in it.
+        command = [sys.executable, "-m", "tabtreeformer.apps.ui.fit_job", str(entry.folder)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
+        threading.Thread(target=self._follow, args=(entry, self.process), daemon=True).start()
+
+    def _follow(self, entry: Entry, process: subprocess.Popen[str]) -> None:
+        """Read what the process says until it ends, then start the next."""
+        last: dict[str, Any] = {}
+        errors: list[str] = []
+        assert process.stdout is not None and process.stderr is not None  # noqa: PT018
+        with process:
+            reader = threading.Thread(target=lambda: errors.extend(process.stderr or ()), daemon=True)
+            reader.start()
+            for text in process.stdout:
+                if text.startswith("{"):
+                    last = json.loads(text)
+                    self.watches[entry.number].hear(last)
+            reader.join()
+        with self.lock:
+            if process.returncode == 0 and "verdict" in last:
+                entry.state = DONE
+                entry.message = "; ".join([last["verdict"], *last["reasons"]])
+            else:
+                entry.state = FAILED
+                entry.message = last.get("error") or (errors[-1].strip() if errors else "the fit ended without a word")
+            if entry.folder.exists():
+                entry.keep()
+            self.process = self.running = None
+            if self.waiting:
+                self._start()

@@ -1,0 +1,95 @@
+"""What the page keeps on disk, one folder per table: the file, the schema, the model, the rows, the report.
+
+Names are numbers that the store gives: nothing that a browser sends becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..._runtime.files import replacing
+
+STATES = WAITING, RUNNING, STOPPING, DONE, FAILED = "waiting", "running", "stopping", "done", "failed"
+MODEL, REPORT, CARD, SCHEMA, STATE = "model.tabtree", "report.html", "card.md", "schema.json", "state.json"
+FIT = "fit.json"
+
+
+@dataclass
+class Entry:
+    """One table and what has become of it."""
+
+    number: int
+    folder: Path
+    name: str
+    """As the file was called."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of the fit that was asked for: target, privacy, budget, preset, kinds."""
+    state: str = ""
+    """One of `STATES`; empty before a fit was asked for."""
+    message: str = ""
+    """Why it failed, or what the verdict is."""
+
+    @property
+    def table(self) -> Path:
+        """The file that was dropped."""
+        return next(self.folder.glob("table.*"))
+
+    @property
+    def model(self) -> Path:
+        """The model file, where there is one."""
+        return self.folder / MODEL
+
+    def ask_for(self, settings: dict[str, Any]) -> None:
+        """Write down a fit for the process that will do it; what an earlier one left goes."""
+        for name in (MODEL, REPORT, CARD):
+            (self.folder / name).unlink(missing_ok=True)
+        self.settings = settings
+        (self.folder / FIT).write_text(json.dumps(settings), encoding="utf-8")
+
+    def keep(self) -> None:
+        """Write what is known, so that a new start of the page finds it."""
+        facts = {name: value for name, value in asdict(self).items() if name not in ("folder", "number")}
+        with replacing(self.folder / STATE) as temporary:
+            temporary.write_text(json.dumps(facts), encoding="utf-8")
+
+
+class Store:
+    """All entries, newest first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.entries: dict[int, Entry] = {}
+        for path in sorted(folder.glob("[0-9]*")):
+            if (path / STATE).is_file():
+                facts = json.loads((path / STATE).read_text(encoding="utf-8"))
+                entry = Entry(int(path.name), path, **facts)
+                if entry.state in (WAITING, RUNNING, STOPPING):
+                    entry.state, entry.message = FAILED, "the page was closed while this was fitted; fit it again"
+                self.entries[entry.number] = entry
+
+    def new(self, name: str) -> Entry:
+        """A folder for a file of that name."""
+        number = max(self.entries, default=0) + 1
+        folder = self.folder / str(number)
+        folder.mkdir(mode=0o700)
+        # Only the ending matters to the reader.
+        ending = "".join(Path(name).suffixes[-2:] if name.endswith(".gz") else Path(name).suffixes[-1:])
+        safe = ending if re.fullmatch(r"(\.[A-Za-z0-9]{1,8}){1,2}", ending) else ".csv"
+        entry = Entry(number, folder, Path(name).name[:200])
+        (folder / f"table{safe.lower()}").touch()
+        self.entries[number] = entry
+        return entry
+
+    def remove(self, entry: Entry) -> None:
+        """Forget a table, and delete all that was made from it."""
+        self.entries.pop(entry.number, None)
+        shutil.rmtree(entry.folder, ignore_errors=True)
+
+    def newest_first(self) -> list[Entry]:
+        """For the list on the first page."""
+        return [self.entries[number] for number in sorted(self.entries, reverse=True)]
