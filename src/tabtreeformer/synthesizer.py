@@ -36,6 +36,7 @@ from .data.schema import Schema
 from .errors import NotFittedError
 from .fitting.holdout import set_aside
 from .fitting.request import EVERY_SECONDS, Request, open_source
+from .privacy.attacked import Attacked
 from .privacy.dp import DP
 from .privacy.gate import check_rows, gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
 from .sampling.methods import Drawing, Scoring
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from .fitting import Resources
 
 
-class TabTreeFormer(Drawing, Scoring, OnHub, BaseEstimator):  # type: ignore[misc]
+class TabTreeFormer(Drawing, Scoring, Attacked, OnHub, BaseEstimator):  # type: ignore[misc]
     """Learns a table and writes new rows like it.
 
     Parameters

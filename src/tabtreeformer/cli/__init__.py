@@ -15,6 +15,7 @@ import typer
 
 from .._version import __version__
 from ..errors import ReadingWarning, TabTreeFormerError
+from .attack import attack
 from .audit import audit
 from .benchmark import benchmark
 from .card import card
@@ -57,6 +58,7 @@ for function in (
     evaluate,
     benchmark,
     audit,
+    attack,
     card,
     push,
     mcp,

@@ -1,0 +1,79 @@
+"""The method by which a fitted model is attacked with shadow models."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._runtime.progress import Progress, Silent
+from .._runtime.seeds import Seed, seed_sequence
+from ..data.io.frames import take_in
+from ..errors import ConfigError
+from ..evaluation.safety import TRACES
+from ..sampling.methods.base import Asked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .shadows import Model, ShadowAttack
+
+
+class Attacked(Asked):
+    """What a model that can be fitted anew can be put through."""
+
+    def attack(
+        self, members: Any, others: Any, n_shadows: int = 8, level: str = "balanced", random_state: Seed = 0
+    ) -> ShadowAttack:
+        """Attack the model with shadow models: the same model, fitted anew on random halves of the rows.
+
+        Much stronger than the attacks at the end of a fit, and as slow as that many fits.
+
+        Parameters
+        ----------
+        members
+            Rows that the model learned from.
+        others
+            Rows of the same kind that it never saw: at least 50.
+        n_shadows
+            Shadow models. More make the attack a little stronger.
+        level
+            Level of privacy whose limits count: `balanced` or `strict`.
+        random_state
+            With the same seed the attack is the same.
+
+        Examples
+        --------
+        >>> found = model.attack(df.head(60), df.tail(60), n_shadows=2)
+        >>> sorted(found.attacks)
+        ['density', 'density ratio', 'distance', 'likelihood']
+        """
+        from .shadows import attack_with_shadows
+
+        if level not in TRACES:
+            raise ConfigError(f"level must be one of {', '.join(TRACES)}, got {level!r}")
+        fitted = self._check_fitted()
+        tables = [fitted.schema.validate(take_in(rows)[0]) for rows in (members, others)]
+        if fitted.record.get("privacy", {}).get("dp"):
+            raise ConfigError("a model with differential privacy is bounded by its epsilon; it is not attacked")
+
+        def fit_shadow(rows: pd.DataFrame, seed: int) -> Model:
+            shadow: Any = copy.copy(self)
+            shadow.random_state, shadow.verbose = seed, False
+            model: Model = shadow.fit(rows, schema=fitted.schema)
+            return model
+
+        progress: Progress = getattr(self, "_progress", Silent)()
+        seed: np.random.SeedSequence = seed_sequence(random_state)
+        return attack_with_shadows(
+            self,  # type: ignore[arg-type]
+            fit_shadow,
+            tables[0],
+            tables[1],
+            schema=fitted.schema,
+            n_shadows=n_shadows,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )

@@ -1,0 +1,253 @@
+"""Attacks on a model with shadow models: as strong as an attacker who can fit the same model on rows of their own.
+
+Shadow models are fitted like the attacked one, each on a random half of all candidate rows, so that half of them
+lacked any one row. What a row scores under the attacked model is compared with what it scores under those:
+
+    distance        to the 5 nearest of the rows that a model writes (needs rows)
+    density         log-likelihood under a density that is refitted on those rows (needs rows)
+    density ratio   the same, minus the log-likelihood under a density of real rows, without shadows (DOMIAS; needs rows
+                    of the population)
+    likelihood      of the row under the model itself (needs the model file)
+
+Members should not be told from rows that the model never saw. Shapes: `N` candidates, members first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._runtime.progress import Progress, stage
+from ..data.schema import Schema
+from ..errors import ConfigError
+from ..evaluation import Finding, tells_members
+from ..evaluation.attacks.risk import shared_confidence
+from ..evaluation.attacks.rows import SPREAD_FLOOR, log_likelihood, outcome
+from ..evaluation.encoding import Table, encode
+from ..evaluation.safety import TRACED, TRACES
+
+Floats = NDArray[np.float64]
+MIN_ROWS, MAX_CANDIDATES = 50, 2_500
+"""Members and others, each: with fewer chance hides nearly any leak, and more say little more."""
+TIMES, MAX_RELEASED = 10, 25_000
+"""Rows that each model writes, as a multiple of those it learned, and at most."""
+N_NEAREST, BLOCK = 5, 256
+ROW_ATTACKS = ("distance", "density", "density ratio")
+FILE_ATTACK = "likelihood"
+
+
+class Model(Protocol):
+    """What is attacked, and what shadows of it are."""
+
+    def sample(self, n: int, random_state: Any = None) -> Any:
+        """Write rows."""
+
+    def log_prob(self, df: Any, random_state: Any = 0) -> Any:
+        """Log-likelihood of rows."""
+
+
+@dataclass(frozen=True)
+class ShadowAttack:
+    """What each attack found."""
+
+    attacks: Mapping[str, Mapping[str, Any]]
+    """By attack: AUC with its interval, true positives at 1 % and 10 % false positives."""
+    findings: tuple[Finding, ...]
+    """What each says of the rows and of the file."""
+    n_shadows: int
+    n_members: int
+    n_others: int
+
+    @property
+    def rows_leak(self) -> bool:
+        """Whether rows of the model reveal members."""
+        return any(found.leak for found in self.findings if found.measure != FILE_ATTACK)
+
+    @property
+    def file_leaks(self) -> bool:
+        """Whether the model file reveals members."""
+        return any(found.leak for found in self.findings if found.measure == FILE_ATTACK)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "shadows": self.n_shadows,
+            "members": self.n_members,
+            "others": self.n_others,
+            "rows_leak": self.rows_leak,
+            "file_leaks": self.file_leaks,
+            "attacks": {name: dict(found) for name, found in self.attacks.items()},
+            "findings": [{"attack": found.measure, "leak": found.leak, "text": found.text} for found in self.findings],
+        }
+
+
+def attack_with_shadows(
+    model: Model,
+    fit_shadow: Callable[[pd.DataFrame, int], Model],
+    members: pd.DataFrame,
+    others: pd.DataFrame,
+    *,
+    schema: Schema,
+    n_shadows: int,
+    level: str = "balanced",
+    seed: np.random.SeedSequence,
+    progress: Progress,
+) -> ShadowAttack:
+    """Attack a model that learned from `members` and not from `others`.
+
+    `fit_shadow` fits the same model anew, given rows and a seed; `level` is the level of privacy whose limits count.
+    """
+    if n_shadows < 2:
+        raise ConfigError(f"at least 2 shadow models are needed, got {n_shadows}")
+    if min(len(members), len(others)) < MIN_ROWS:
+        raise ConfigError(
+            f"the attack needs at least {MIN_ROWS} rows that were learned and {MIN_ROWS} that were not, got "
+            f"{len(members):,} and {len(others):,}"
+        )
+    candidates = _Candidates.of(model, members, others, schema, seed)
+    scores = _Scores.empty(n_shadows, candidates.n)
+    rng = np.random.default_rng(candidates.seed)
+    with stage(progress, "shadow models", n_shadows) as advance:
+        for k in range(n_shadows):
+            learned = rng.permutation(candidates.n)[: candidates.n // 2]
+            shadow = fit_shadow(
+                candidates.frame.iloc[np.sort(learned)].reset_index(drop=True), int(rng.integers(2**31))
+            )
+            scores.add(k, candidates.scored(shadow), learned)
+            advance(1)
+    return _judged(candidates, scores, level, n_shadows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """The rows that are guessed about, members first, and what they score under the attacked model."""
+
+    frame: pd.DataFrame
+    n_members: int
+    schema: Schema
+    n_released: int
+    seed: np.random.SeedSequence
+    model: Model
+
+    @classmethod
+    def of(
+        cls, model: Model, members: pd.DataFrame, others: pd.DataFrame, schema: Schema, seed: np.random.SeedSequence
+    ) -> _Candidates:
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        picked = [
+            rows.iloc[np.sort(rng.permutation(len(rows))[:MAX_CANDIDATES])][list(schema.names)]
+            for rows in (members, others)
+        ]
+        frame = pd.concat(picked, ignore_index=True).astype(dict(members.dtypes))
+        released = min(TIMES * len(members), MAX_RELEASED)
+        return cls(frame, len(picked[0]), schema, released, seed.spawn(1)[0], model)
+
+    @property
+    def n(self) -> int:
+        return len(self.frame)
+
+    def scored(self, model: Model) -> dict[str, Floats]:
+        """What each candidate scores under a model (N,)."""
+        released = model.sample(self.n_released, random_state=int(self.seed.generate_state(1)[0]))
+        tables = encode({"training": self.frame, "synthetic": released}, self.schema)
+        real, synthetic = tables["training"], tables["synthetic"]
+        return {
+            "distance": -np.log(_distances(real, synthetic) + 1e-6),
+            "density": log_likelihood(synthetic, real, self.seed),
+            FILE_ATTACK: np.maximum(np.asarray(model.log_prob(self.frame), dtype=np.float64), -1e4),
+        }
+
+    def ratio(self, density: Floats) -> Floats:
+        """Log-likelihood beyond that under a density of real rows, learned from the half that a row is not in."""
+        real = encode({"training": self.frame}, self.schema)["training"]
+        order = np.random.default_rng(self.seed).permutation(self.n)
+        reference = np.empty(self.n)
+        for own, rest in (np.array_split(order, 2), np.array_split(order, 2)[::-1]):
+            reference[own] = log_likelihood(real.take(rest), real.take(own), self.seed)
+        return density - reference
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Scores under each shadow (shadows, N) that lacked the row; NaN where it had it."""
+
+    by_attack: dict[str, Floats]
+
+    @classmethod
+    def empty(cls, n_shadows: int, n: int) -> _Scores:
+        return cls({name: np.full((n_shadows, n), np.nan) for name in ("distance", "density", FILE_ATTACK)})
+
+    def add(self, k: int, scores: Mapping[str, Floats], learned: NDArray[np.int64]) -> None:
+        for name, found in scores.items():
+            self.by_attack[name][k] = found
+            self.by_attack[name][k, learned] = np.nan
+
+    def calibrated(self, name: str, raw: Floats) -> Floats:
+        """How much higher a row scores than under shadows that lacked it, in units of their spread (N,)."""
+        scores = self.by_attack[name]
+        there = np.isfinite(scores)
+        count = np.maximum(there.sum(0), 1)
+        mean = np.where(there, scores, 0.0).sum(0) / count
+        spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
+        # The spread over few shadows is rough: half of it is that of all rows.
+        common = float(np.median(spread[there.any(0)])) if there.any() else 1.0
+        return np.where(there.any(0), (raw - mean) / (0.5 * spread + 0.5 * common + SPREAD_FLOOR), 0.0)
+
+
+def _judged(candidates: _Candidates, scores: _Scores, level: str, n_shadows: int) -> ShadowAttack:
+    """Figures and findings; all attacks together have 95 % confidence."""
+    raw = candidates.scored(candidates.model)
+    found = {name: scores.calibrated(name, raw[name]) for name in scores.by_attack}
+    found["density ratio"] = candidates.ratio(raw["density"])
+    confidence = shared_confidence(len(found))
+    attacks = {
+        name: {**outcome(found[name], candidates.n_members, confidence), "released": candidates.n_released}
+        for name in (*ROW_ATTACKS, FILE_ATTACK)
+    }
+    findings: list[Finding] = []
+    for name, attack in attacks.items():
+        told = tells_members(attack, name, confidence) if name == FILE_ATTACK else _traces(name, attack, level)
+        findings += [Finding(name, one.leak, one.text) for one in told]
+    others = candidates.n - candidates.n_members
+    return ShadowAttack(attacks, tuple(findings), n_shadows, candidates.n_members, others)
+
+
+def _traces(name: str, attack: Mapping[str, Any], level: str) -> list[Finding]:
+    """Whether an attack on rows is above the limits of a level, and above chance."""
+    area, share, limit = attack["auc"], attack["true_positives"], TRACES[level]
+    text = f"members are recognised with an AUC of {area:.3f} (at most {limit} at the level {level})"
+    found = [Finding(name, area > limit and attack["auc_interval"][0] > 0.5, text)]
+    sure = attack["true_positives_interval"][0] > attack["false_positives"]
+    text = f"{share:.1%} of the training rows are recognised at 1% false positives (at most {TRACED:.0%})"
+    return [*found, Finding(name, share > TRACED and sure, text)]
+
+
+def _distances(queries: Table, reference: Table) -> Floats:
+    """Mean distance to the 5 nearest reference rows (N,): by ranks of numbers, and 1 for categories that differ."""
+    columns = []
+    for feature, own, theirs in zip(queries.features, queries.columns, reference.columns, strict=True):
+        if feature.categorical:
+            columns.append((own.astype(np.float32), theirs.astype(np.float32), True))
+        else:
+            order = np.sort(own[~np.isnan(own)])
+            columns.append((_ranks(own, order), _ranks(theirs, order), False))
+    nearest = np.empty(queries.n_rows)
+    for start in range(0, queries.n_rows, BLOCK):
+        total = np.zeros((min(BLOCK, queries.n_rows - start), reference.n_rows), dtype=np.float32)
+        for own, theirs, categorical in columns:
+            left, right = own[start : start + BLOCK, None], theirs[None, :]
+            total += left != right if categorical else np.abs(left - right)
+        n_nearest = min(N_NEAREST, reference.n_rows)
+        nearest[start : start + BLOCK] = np.partition(total, n_nearest - 1, axis=1)[:, :n_nearest].mean(1)
+    return nearest
+
+
+def _ranks(values: Floats, order: Floats) -> NDArray[np.float32]:
+    """Share of the candidates below each value: one far value moves no other. A gap is 1 away from all values."""
+    ranks = np.searchsorted(order, values) / max(len(order), 1)
+    return np.where(np.isnan(values), 2.0, ranks).astype(np.float32)
