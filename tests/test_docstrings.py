@@ -10,8 +10,8 @@ import tabtreeformer
 from tabtreeformer import Schema, TabTreeFormer, read_table
 
 METHODS = [
-    "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "rules", "sample",
-    "sample_to", "save", "summary",
+    "attack", "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "rules",
+    "sample", "sample_to", "save", "summary",
 ]  # fmt: skip
 
 
