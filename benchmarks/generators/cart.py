@@ -27,7 +27,7 @@ class Generator:
     def fit(self, df: pd.DataFrame, schema: Mapping[str, Any]) -> None:
         """Grow the trees; what is missing of a number is drawn by a tree of its own first, as in synthpop."""
         self.labels = {c["name"] for c in schema["columns"] if c["kind"] != "numeric"}
-        # Keys and texts, of which every row has its own, predict nothing: they are drawn, and not read.
+        # Keys and texts, of which every row has its own, predict nothing: they are drawn from all rows, and not read.
         self.read = [c["name"] for c in schema["columns"] if c["kind"] in READ]
         self.frame, self.steps = df, [self._step(df, place) for place in range(df.shape[1])]
 
@@ -45,7 +45,7 @@ class Generator:
 
     def _step(self, df: pd.DataFrame, place: int) -> list[_Tree]:
         name = df.columns[place]
-        before, own = df[[c for c in df.columns[:place] if c in self.read]], df[name]
+        before, own = df[[c for c in df.columns[:place] if c in self.read and name in self.read]], df[name]
         there = own.notna().to_numpy()
         if name in self.labels or there.all():
             target = pd.factorize(own)[0] if name in self.labels else own.to_numpy(np.float64)

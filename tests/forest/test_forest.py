@@ -262,20 +262,20 @@ def interacting(n: int, seed: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def boosted() -> Forest:
     slots = [Target(40, True)] * 3
-    return grow(interacting(1500, 0), slots, ForestSettings(boost=True), np.random.SeedSequence(0))
+    return grow(interacting(2500, 0), slots, ForestSettings(boost=True), np.random.SeedSequence(0))
 
 
 def test_a_boosted_score_follows_what_no_sum_does(boosted):
     assert isinstance(boosted.slots[2].score, Boosted)
-    plain = grow(interacting(1500, 0), [Target(40, True)] * 3, ForestSettings(), np.random.SeedSequence(0))
+    plain = grow(interacting(2500, 0), [Target(40, True)] * 3, ForestSettings(), np.random.SeedSequence(0))
     new = interacting(1500, 1)
     assert log_prob(boosted, new).mean() > log_prob(plain, new).mean() + 0.05
 
 
 def test_a_boosted_score_is_none_where_a_sum_explains_as_much():
     rng = np.random.default_rng(0)
-    a = rng.integers(0, 40, 800)
-    rows = np.column_stack([a, np.clip(a + rng.integers(-3, 4, 800), 0, 39)]).astype(np.int32)
+    a = rng.integers(0, 40, 2_500)
+    rows = np.column_stack([a, np.clip(a + rng.integers(-3, 4, 2_500), 0, 39)]).astype(np.int32)
     forest = grow(rows, [Target(40, True)] * 2, ForestSettings(boost=True), np.random.SeedSequence(0))
     assert not isinstance(forest.slots[1].score, Boosted)
 

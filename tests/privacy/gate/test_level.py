@@ -69,6 +69,7 @@ def test_members_among_the_rows_break_the_level_and_more_rows_reveal_more():
         ((0.54, 0.58), 0.0, True, 3_100),  # the limit of 0.56 lies half way between 1 and 10 times, by logarithm
         ((0.54, 0.58), 0.02, True, 10_000),  # what chance may add is granted
         ((0.54, 0.55), 0.0, True, 100_000),
+        ((0.54, 0.55), 0.01, True, None),  # no more growth than chance makes
         ((0.60, 0.70), 0.0, False, 390),
     ],
 )

@@ -61,10 +61,15 @@ class Line:
         return self.values[1] + self._slope * math.log(times / self.times[1])
 
     def until(self, limit: float) -> float:
-        """Up to how many times the rows that were learned the figure is not above the limit beyond chance."""
+        """Up to how many times the rows that were learned the figure is not above the limit beyond chance.
+
+        It is taken to grow beyond what was measured only if it has grown there by more than chance does.
+        """
         spare = limit + self.margin - self.values[1]
+        if spare >= 0 and self.values[1] - self.values[0] <= self.margin:
+            return math.inf
         if self._slope == 0:
-            return math.inf if spare >= 0 else 0.0
+            return 0.0
         return self.times[1] * math.exp(min(spare / self._slope, 100.0))
 
     @property
