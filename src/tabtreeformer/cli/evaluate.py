@@ -102,6 +102,7 @@ def evaluate(
         random_state=asked.seed,
         progress=Silent() if quiet else Console(),
     )
+    evaluation = _about_the_tables(evaluation, (train, asked.holdout, synthetic), options)
     if asked.model is not None:
         evaluation = _beside_the_model(evaluation, asked.model)
     title = _title(synthetic, train, options)
@@ -117,6 +118,21 @@ def _title(synthetic: str, train: str, options: dict[str, Any]) -> str:
     from ..data.io import TableOptions, locate
 
     return " against ".join(locate(table, TableOptions(**options)).title for table in (synthetic, train))
+
+
+def _about_the_tables(evaluation: Evaluation, names: tuple[str | None, ...], options: dict[str, Any]) -> Evaluation:
+    """Add the names of the tables to the facts of an evaluation, without their folders."""
+    from dataclasses import replace
+
+    from ..data.io import TableOptions, locate
+
+    roles = ("training rows", "held-out rows", "synthetic rows")
+    found = {
+        role: locate(name, TableOptions(**options)).title
+        for role, name in zip(roles, names, strict=True)
+        if name is not None
+    }
+    return replace(evaluation, facts={**evaluation.facts, "tables": found})
 
 
 def _write(evaluation: Evaluation, tables: tuple[Any, Any, Any], asked: EvaluateOptions, **about: Any) -> None:
@@ -140,8 +156,15 @@ def _beside_the_model(evaluation: Evaluation, path: Path) -> Evaluation:
 
     from ..privacy.card import model_card
 
-    privacy = model_card(path)["privacy"] or {}
-    facts = {"name": path.name, "verdict": privacy.get("verdict", "not judged")}
+    card = model_card(path)
+    privacy, model = card["privacy"] or {}, card["model"]
+    facts: dict[str, Any] = {"name": path.name, "verdict": privacy.get("verdict", "not judged")}
+    facts["about"] = {
+        "preset": str(model["preset"]),
+        "learned": f"{card['data']['rows']:,} rows",
+        **({"fitted in": f"{model['fit_seconds']:.0f} s"} if model.get("fit_seconds") else {}),
+        "by tabtreeformer": str(card["versions"].get("tabtreeformer", "of an unknown version")),
+    }
     facts |= {name: privacy.get(name) or [] for name in ("reasons", "accepted_risk")}
     return replace(evaluation, facts={**evaluation.facts, "model": facts})
 

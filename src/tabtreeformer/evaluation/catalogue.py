@@ -37,6 +37,8 @@ class Metric:
     needs_target: bool = False
     follows_size: bool = False
     """Few rows score less than many by chance alone, so that a small hold-out makes a low ceiling."""
+    by_rows: bool = False
+    """A mean over columns, pairs or laws: its interval is found by leaving out some of the synthetic rows."""
 
 
 UNSEEN: tuple[tuple[str, Callable[[Tables, Context], Measurement], Goal], ...] = (
@@ -48,14 +50,20 @@ UNSEEN: tuple[tuple[str, Callable[[Tables, Context], Measurement], Goal], ...] =
 
 METRICS: Mapping[str, Metric] = {
     "utility": Metric(measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True),
-    "shape": Metric(measure=shape, goal="higher", follows_size=True),
-    "trend": Metric(measure=trend, goal="higher", follows_size=True),
+    "shape": Metric(measure=shape, goal="higher", follows_size=True, by_rows=True),
+    "trend": Metric(measure=trend, goal="higher", follows_size=True, by_rows=True),
     "detection": Metric(measure=detection, goal="half"),
-    "laws": Metric(measure=laws, goal="higher"),
-    "grain": Metric(measure=grain, goal="higher", follows_size=True),
+    "laws": Metric(measure=laws, goal="higher", by_rows=True),
+    "grain": Metric(measure=grain, goal="higher", follows_size=True, by_rows=True),
     "detection_derived": Metric(measure=detection_derived, goal="half"),
     **{
-        f"{name}_unseen": Metric(measure=against_unseen(measure), goal=goal, ceiling=training_rows, needs_holdout=True)
+        f"{name}_unseen": Metric(
+            measure=against_unseen(measure),
+            goal=goal,
+            ceiling=training_rows,
+            needs_holdout=True,
+            by_rows=name != "detection",
+        )
         for name, measure, goal in UNSEEN
     },
     "dcr": Metric(measure=dcr, goal="higher", ceiling=held_out_halves, needs_holdout=True),

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from .attacks.risk import CONFIDENCE
 from .catalogue import METRICS, Metric
 from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
 from .encoding import encode, left_out
+from .intervals import with_jackknife
 from .metrics.utility import TRAINING, why_not
 from .references import Tables, independent_columns
 from .score import Measurement, Score, plain
@@ -34,7 +36,7 @@ class Evaluation:
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Metrics that were asked for and could not be computed, each with the reason and the way out."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Rows, columns, target and task, settings, versions, and the seconds that each metric took."""
+    """Rows, columns, target and task, settings, versions, the time, and the seconds that each metric took."""
 
     def to_frame(self) -> pd.DataFrame:
         """One row a score."""
@@ -154,6 +156,7 @@ def evaluate(
     }
     facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
     facts["columns_left_out"] = {str(column): why for column, why in unseen.items()}
+    facts["time"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return Evaluation(scores, obstacles, facts)
 
 
@@ -246,7 +249,8 @@ def _score(name: str, tables: Tables, floor: Tables | None, context: Context, *,
     if bare:
         alone = metric.measure(tables, context)
         return Score(name=name, value=alone.value, goal=metric.goal, breakdown=plain(alone.breakdown), note=alone.note)
-    measured = _at_holdout_size(metric, tables, metric.measure(tables, context), context)
+    measured = with_jackknife(metric, tables, metric.measure(tables, context), context)
+    measured = _at_holdout_size(metric, tables, measured, context)
     ceiling = None
     if tables.test is not None:
         best = metric.ceiling(tables, np.random.default_rng((context.seed, 2)))
@@ -267,10 +271,7 @@ def _at_holdout_size(metric: Metric, tables: Tables, measured: Measurement, cont
     if not metric.follows_size or tables.test is None or tables.test.n_rows >= tables.synthetic.n_rows:
         return measured
     fewer = replace(tables, synthetic=tables.synthetic.sample(tables.test.n_rows, context.rng()))
-    value = metric.measure(fewer, context).value
-    note = f"the ceiling is that of {tables.test.n_rows:,} rows; as many synthetic rows score {value:.3f}"
-    notes = note if measured.note is None else f"{measured.note}; {note}"
-    return replace(measured, breakdown={**measured.breakdown, "at_holdout_size": value}, note=notes)
+    return replace(measured, breakdown={**measured.breakdown, "at_holdout_size": metric.measure(fewer, context).value})
 
 
 def _number(measured: Measurement) -> float | None:

@@ -68,7 +68,7 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = CONFIDENCE) -> list[Finding]:
     """Judge a membership attack (`MembershipAttack.to_json`): by its AUC, and by those whom it is sure of."""
     by = " by likelihood" if measure != "membership" else ""
-    leak = attack["auc"] > max(MEMBERSHIP, _by_chance(attack, confidence))
+    leak = attack["auc"] > max(MEMBERSHIP, by_chance(attack, confidence))
     found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]
     share, sure = attack["true_positives"], attack["true_positives_interval"][0]
     members, others = attack["rows"]["members"], attack["rows"]["others"]
@@ -89,7 +89,7 @@ def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Find
     learned. So nearness is a leak where training rows in turn lie nearer to the synthetic rows than held-out rows do,
     which is what the membership attack by distance sees; chance may do this second thing once in twenty.
     """
-    nearer, theirs = dcr.value < alpha, attack["auc"] > _by_chance(attack, 2 * CONFIDENCE - 1)
+    nearer, theirs = dcr.value < alpha, attack["auc"] > by_chance(attack, 2 * CONFIDENCE - 1)
     if nearer and theirs:
         text = f"lie nearer to training rows than held-out rows do (p = {dcr.value:.3f})"
     elif nearer:
@@ -127,7 +127,7 @@ def _more(count: int, n: int, other_count: int, n_other: int, alpha: float) -> b
     return bool(fisher_exact(table, alternative="greater").pvalue < alpha)
 
 
-def _by_chance(attack: Mapping[str, Any], confidence: float) -> float:
+def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
     """The upper end of the interval in which an AUC that knows nothing lies with this confidence."""
     members, others = attack["rows"]["members"], attack["rows"]["others"]
     error = ((members + others + 1) / (12 * members * others)) ** 0.5

@@ -23,8 +23,8 @@ from ..config.settings import SampleConfig
 from ..model import SlotModel
 from .sampler import Sampler
 
-MAX_BATCHES = 4
-"""As many rows as were learned are drawn to find the shifts, but at least one and at most this many batches."""
+MIN_ROWS = 4096
+"""Rows after which shifts are found, at least; every prompt of a bank is used equally often, as when rows are drawn."""
 ROUNDS = 20
 MAX_SHIFT = 2.0
 """Largest change of a logit per round."""
@@ -32,15 +32,13 @@ MAX_SHIFT = 2.0
 
 def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSequence) -> None:
     """Shift the networks' output biases until their rows have the margins of the token rows (N, L)."""
-    rng, config = np.random.default_rng(seed), fitted.config.sampling
-    n_drawn = min(max(len(tokens), config.batch_size), MAX_BATCHES * config.batch_size)
+    rng = np.random.default_rng(seed)
     for network, bank in zip(fitted.models, fitted.prompts, strict=True):
         if isinstance(network, SlotModel):
-            prompts = bank.draw(n_drawn, rng)
+            prompts = np.tile(bank.leaf_ids, (-(-MIN_ROWS // len(bank.leaf_ids)), 1))
             counts = network.count(torch.from_numpy(tokens))
-            _Corrector(network, dataclasses.replace(config, batch_size=len(prompts)), counts).draw(
-                prompts, rng, lambda n: None
-            )
+            config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
+            _Corrector(network, config, counts).draw(prompts, rng, lambda n: None)
 
 
 class _Corrector(Sampler):

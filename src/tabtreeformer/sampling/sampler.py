@@ -122,6 +122,8 @@ class Sampler:
         """Batches of rows, until another thread interrupts, and the sizes of the groups in each."""
         size = self.config.batch_size
         left = group_sizes(n_rows, size) if self.config.together else [size] * -(-n_rows // size)
+        if left:
+            left[-1] -= sum(left) - n_rows
         start = 0
         while left:
             n = max(1, int(np.searchsorted(np.cumsum(left), size, side="right")))

@@ -1,11 +1,15 @@
 """The page in a real browser: it draws, it complains of nothing, it asks the network for nothing."""
 
 import json
+import re
 import shutil
 
 import pytest
 
+from tabtreeformer.evaluation import evaluate
 from tabtreeformer.evaluation.report import write_report
+
+from .wide import houses
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -71,6 +75,100 @@ def test_the_plots_are_drawn_and_text_from_data_is_text(driver, address, nasty):
 def test_the_page_never_scrolls_sideways(driver, address, width):
     show(driver, address, width)
     assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+# ---- a page of 80 columns
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    frames = [houses(500, seed) for seed in (0, 1, 2)]
+    path = tmp_path_factory.mktemp("wide") / "report.html"
+    evaluation = evaluate(*frames, metrics=["shape", "grain", "dcr", "linkability"], references="ceiling")
+    write_report(path, evaluation, *frames)
+    assert path.stat().st_size < 3_000_000
+    return path.as_uri()
+
+
+def shown(driver, query):
+    script = "return [...document.querySelectorAll(arguments[0])].filter(e => e.offsetParent !== null).length"
+    return driver.execute_script(script, query)
+
+
+def typed(driver, query, value):
+    script = (
+        "const e = document.querySelector(arguments[0]); if (e.type === 'checkbox') e.checked = true; "
+        "else e.value = arguments[1]; e.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    driver.execute_script(script, query, value)
+
+
+def test_long_lists_fold_and_the_search_finds_columns_in_all_of_them(driver, wide):
+    show(driver, wide, 1200)
+    assert shown(driver, "#glance tr") == 12
+    driver.execute_script("document.querySelector('.more:not([hidden]) button').click()")
+    assert shown(driver, "#glance tr") == 79
+    typed(driver, "#find", "GARAGE")
+    assert shown(driver, "#glance tr") == shown(driver, ".grid > [id^=column-]") == 5
+    assert driver.execute_script("return document.querySelector('#found').textContent") == "5 of 79 columns"
+    typed(driver, "#kind", "category")
+    assert shown(driver, "#glance tr") == 2
+    typed(driver, "#find", "")
+    typed(driver, "#kind", "date")
+    assert shown(driver, "#glance tr") == 2
+    typed(driver, "#kind", "")
+    typed(driver, "#look", "")
+    assert 0 < shown(driver, "#glance tr") < 79
+    assert driver.get_log("browser") == []
+
+
+def test_a_link_to_a_folded_column_unfolds_it(driver, wide):
+    show(driver, wide, 1200)
+    assert shown(driver, "#column-70") == 0
+    driver.execute_script("location.hash = '#column-70'")
+    driver.execute_async_script("setTimeout(arguments[0], 50)")
+    assert shown(driver, "#column-70") == 1
+
+
+def test_a_cell_of_the_heatmap_says_its_pair_and_both_numbers(driver, wide):
+    show(driver, wide, 1200)
+    script = (
+        "const b = document.querySelector('.pane.real svg.heat[data-kind] .back').getBoundingClientRect();"
+        "const at = {clientX: b.left + b.width * 1.5 / 79, clientY: b.top + b.height * 0.5 / 79, bubbles: true};"
+        "document.querySelector('.pane.real svg.heat[data-kind]').dispatchEvent(new PointerEvent('pointermove', at));"
+        "const t = document.querySelector('#tip'); return [t.hidden, t.textContent]"
+    )
+    hidden, text = driver.execute_script(script)
+    assert not hidden
+    assert re.fullmatch(r"zip and view: real 0\.\d\d, synthetic 0\.\d\d", text)
+    assert shown(driver, ".pane") == 1  # one heatmap at a time
+    driver.execute_script("document.querySelector('#tab-difference').click()")
+    assert shown(driver, ".pane.difference") == shown(driver, ".pane") == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_wide_page_never_scrolls_sideways_and_its_tables_say_that_they_do(driver, wide, width):
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    try:
+        driver.get(wide)
+        assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+        scrolls = "return [...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        assert (driver.execute_script(scrolls) > 3) == (width < 700)
+        assert (shown(driver, ".hint") > 3) == (width < 700)
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_without_the_script_everything_is_there(driver, wide):
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        show(driver, wide, 1200)
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert shown(driver, "#glance tr") == 79
+    assert shown(driver, ".filters") == shown(driver, ".more") == 0
 
 
 def test_light_and_dark_differ_and_both_can_be_read(driver, address):

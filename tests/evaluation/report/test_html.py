@@ -1,4 +1,7 @@
+import base64
+import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,11 +12,19 @@ from tabtreeformer.errors import MissingExtraError, OutputError
 from tabtreeformer.evaluation import evaluate
 from tabtreeformer.evaluation.report import write_report
 
+MODEL = {
+    "name": "m.tabtree",
+    "verdict": "fail",
+    "reasons": ["too near"],
+    "accepted_risk": [],
+    "about": {"preset": "auto"},
+}
+
 
 class Tags(HTMLParser):
     """Every tag and attribute of a page, and whether they nest."""
 
-    VOID = ("meta", "br", "img")
+    VOID = ("meta", "br", "img", "input")
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -46,7 +57,8 @@ def page(tables, evaluation, nasty, tmp_path_factory):
 def test_tags_nest_and_nothing_can_run_or_be_fetched(page):
     tags = Tags(page)
     assert tags.open == []
-    assert not {"script", "img", "link", "iframe", "object", "embed"} & set(tags.names)
+    assert not {"img", "link", "iframe", "object", "embed"} & set(tags.names)
+    assert tags.names.count("script") == 1
     assert not [a for a in tags.attributes if a[0].startswith("on") or a[0] == "src"]
     links, places = ({value for name, value in tags.attributes if name == kind} for kind in ("href", "id"))
     assert links
@@ -66,9 +78,30 @@ def test_everything_that_belongs_on_the_page_is_there(page):
     for text in ("Useful?", "Faithful?", "Safe?", "random forest", "XGBoost", "two humps", "absolute difference"):
         assert text in page, text
     assert page.count("<polyline") == 4  # one column of densities and the distances
-    assert page.count('class="heat') == 3
+    for place in ("scores", "columns", "rows", "map", "useful", "grain", "pairs", "distances", "attacks", "method"):
+        assert f'<h2 id="{place}"' in page, place
+        assert f'href="#{place}"' in page, place
+    assert page.count('data-kind="difference"') == 1
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
+
+
+def test_only_the_script_of_the_page_may_run(page):
+    script = re.search(r"<script>(.*)</script>", page, re.S)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"fetch|XMLHttpRequest|WebSocket|import\(|eval|innerHTML", script)
+
+
+def test_metadata_says_when_what_and_with_which_versions(tables, evaluation, tmp_path):
+    about = {"tables": {"training rows": "people.csv"}, "model": MODEL}
+    write_report(tmp_path / "r.html", replace(evaluation, facts={**evaluation.facts, **about}), *tables)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for text in ("people.csv", "m.tabtree", "preset auto", evaluation.facts["time"][:10], f"pandas {pd.__version__}"):
+        assert text in page, text
+    assert "<b>fail</b> when it was fitted: too near" in page
 
 
 def test_rows_can_be_hidden(tables, evaluation, tmp_path, page):
@@ -82,7 +115,8 @@ def test_a_page_without_holdout_or_target_says_what_is_missing(tables, tmp_path)
     write_report(tmp_path / "r.html", evaluation, tables[0], None, tables[2])
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "no real rows were held out" in page
-    assert page.count("not measured") == 2
+    assert page.count(">not measured<") == 2
+    assert page.count("it needs real rows that the model never saw") == 3  # in two verdicts, and once for all measures
     assert Tags(page).open == []
 
 

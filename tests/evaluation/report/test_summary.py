@@ -7,7 +7,9 @@ import pytest
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation import Evaluation, evaluate
-from tabtreeformer.evaluation.report.summary import association_matrix, density, summarise
+from tabtreeformer.evaluation.report.associations import association_matrix
+from tabtreeformer.evaluation.report.curves import density
+from tabtreeformer.evaluation.report.summary import summarise
 from tabtreeformer.evaluation.report.verdict import verdicts
 
 
@@ -88,7 +90,7 @@ def test_associations_are_known_where_they_are_easy_to_know():
 def test_cramers_v_agrees_with_scipy():
     from scipy.stats.contingency import association
 
-    from tabtreeformer.evaluation.report.summary import _cramers_v
+    from tabtreeformer.evaluation.report.associations import _cramers_v
 
     rng = np.random.default_rng(1)
     a = rng.integers(0, 4, 500)
@@ -201,7 +203,10 @@ def test_statistics_are_those_of_both_tables_and_missing_is_called_missing():
     train = pd.DataFrame({"n": [1.0, 2.0, 3.0, None], "c": ["a", "a", "b", "a"]})
     new = pd.DataFrame({"n": [2.0, 4.0, 6.0, 8.0], "c": ["b", "b", "b", "a"]})
     page = summarise(Evaluation({}), train, None, new, Schema.infer(train))
-    numbers, labels = ({v["name"]: (v["real"], v["synthetic"]) for v in row["values"]} for row in page.statistics)
+    numbers, labels = (
+        {v["name"]: (v["real"], v["synthetic"]) for v in column["statistics"]}
+        for column in sorted(page.columns, key=lambda column: column["name"], reverse=True)
+    )
     assert numbers["mean"] == ("2", "5")
     assert numbers["maximum"] == ("3", "8")
     assert labels["most common"] == ("a (75.0%)", "b (75.0%)")

@@ -1,4 +1,4 @@
-"""One page that shows generators side by side: every score, the best marked, and a bar for each."""
+"""One page that shows generators side by side: a verdict, pictures, every score, the best marked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..._runtime.files import replacing
 from ..report.templates import templates
 from .generators import CONTROL
 from .results import OK, Run
+from .verdict import LEAK, leaks, quality, seconds, sentences
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Measure:
     about: str
     better: str
     """higher, lower or half; empty where nothing is better."""
+
+    @property
+    def arrow(self) -> str:
+        """The direction of better values."""
+        return {"higher": "↑", "lower": "↓", "half": "→ ½"}.get(self.better, "")
 
 
 MEASURES: Sequence[Measure] = (
@@ -44,7 +50,6 @@ MEASURES: Sequence[Measure] = (
     Measure("sample_seconds", "sample, s", "seconds by the clock for as many rows", "lower"),
     Measure("peak_mib", "peak MiB", "maximum memory", "lower"),
 )
-LEAK = 0.05
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -73,14 +78,30 @@ def write_page(
 ) -> None:
     """Write one HTML file that needs no network. `families` says which generators are controls."""
     environment = templates(Path(__file__).parent)
+    from .scatter import scatter
+
     frame = table(runs)
     controls = [name for name, family in families.items() if family == CONTROL]
+    good = quality(frame)
+    pictures = {
+        "quality and privacy": scatter(
+            frame["membership"], good, controls,
+            x_title="membership AUC (privacy: left is better)", y_title="Shape and Trend (up is better)",
+        ),
+        "quality and time": scatter(
+            seconds(frame), good, controls, log=True,
+            x_title="seconds to fit and sample (left is better)", y_title="Shape and Trend (up is better)",
+        ),
+    }  # fmt: skip
     text = environment.get_template("page.html.jinja").render(
         facts=facts,
         measures=MEASURES,
         rows=_rows(frame, families),
         best=best(frame, controls),
         leak=LEAK,
+        verdict=sentences(frame, runs, controls, facts["rows"]),
+        pictures=pictures,
+        leaky=leaks(frame, facts["rows"]),
         troubles=[r for r in runs if r.status != OK],
     )
     with replacing(path) as temporary:

@@ -1,7 +1,7 @@
 """Plain data → inline SVG. Colours come from the page's CSS, so that light and dark need one picture.
 
 Drawn by hand, not by a plotting library: Plotly's script alone is 4.8 MB, a column's picture here is at most 6 KB.
-All text from data passes through `escape`.
+All text from data is escaped by `Markup.format`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 WIDTH, HEIGHT = 320, 150
 LEFT, RIGHT, TOP, BOTTOM = 8, 8, 10, 22
@@ -37,14 +37,16 @@ def densities(plot: dict[str, Any], width: int = WIDTH, height: int = HEIGHT) ->
         step = inner_width / max(len(curve) - 1, 1)
         return " ".join(f"{LEFT + i * step:.1f},{base - inner_height * v / top:.1f}" for i, v in enumerate(curve))
 
-    middle = plot["low"] + (plot["high"] - plot["low"]) / 2
-    marks = ((LEFT, "start", plot["low"]), (width / 2, "middle", middle), (width - RIGHT, "end", plot["high"]))
-    ticks = Markup("").join(
-        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-            f"{x:g}", height - 6, anchor, short(10**value if plot.get("log") else value, plot.get("unit", ""))
+    ticks = _decades(plot, width, height) if plot.get("log") else None
+    if ticks is None:
+        middle = plot["low"] + (plot["high"] - plot["low"]) / 2
+        marks = ((LEFT, "start", plot["low"]), (width / 2, "middle", middle), (width - RIGHT, "end", plot["high"]))
+        ticks = Markup("").join(
+            Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+                f"{x:g}", height - 6, anchor, short(10**value if plot.get("log") else value, plot.get("unit", ""))
+            )
+            for x, anchor, value in marks
         )
-        for x, anchor, value in marks
-    )
     return Markup(
         '<svg viewBox="0 0 {w} {h}" role="img" aria-label="densities of real and synthetic values">'
         '<polygon class="real area" points="{l},{b} {real} {r},{b}"/>'
@@ -54,6 +56,24 @@ def densities(plot: dict[str, Any], width: int = WIDTH, height: int = HEIGHT) ->
         w=width, h=height, l=LEFT, r=width - RIGHT, b=base, ticks=ticks,
         real=points(plot["real"]), new=points(plot["synthetic"]),
     )  # fmt: skip
+
+
+def _decades(plot: dict[str, Any], width: int, height: int) -> Markup | None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 of each power of ten; None where fewer than two of them fit."""
+    low, high = plot["low"], plot["high"]
+    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+    chosen = (1,) if high - low > 3 else (1, 2, 5) if high - low > 0.8 else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+    values = [m * 10.0**power for power in powers for m in chosen if low <= np.log10(m * 10.0**power) <= high]
+    if len(values) < 2:
+        return None
+    places = [LEFT + (width - LEFT - RIGHT) * (np.log10(value) - low) / (high - low) for value in values]
+    return Markup("").join(
+        Markup(
+            '<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{base}"/>'
+            '<text x="{x:.1f}" y="{y}" text-anchor="middle">{text}</text>'
+        ).format(x=min(max(x, 18), width - 18), top=TOP, base=height - BOTTOM + 4, y=height - 4, text=f"{value:g}")
+        for x, value in zip(places, values, strict=True)
+    )
 
 
 def pair(real: float, synthetic: float) -> Markup:
@@ -71,7 +91,7 @@ def pair(real: float, synthetic: float) -> Markup:
 
 
 def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> Markup:
-    """Pairs of horizontal bars of shares, one pair a label."""
+    """Pairs of horizontal bars of shares, one pair per label."""
     row, gap = (18, 4) if len(labels) <= 12 else (12, 2)
     top = max(*real, *synthetic, 1e-9)
     inner = WIDTH - LABEL - 44
@@ -107,25 +127,6 @@ def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float
     )
 
 
-def heatmap(names: Sequence[str], matrix: Sequence[Sequence[float]], split: int, kind: str) -> Markup:
-    """A square of cells, the darker the stronger; a line parts categories from numbers as in the paper's figure."""
-    n = len(names)
-    titled = n <= 30  # a title per cell is most of the file beyond that
-    cells = []
-    for i, line in enumerate(matrix):
-        for j, value in enumerate(line):
-            if value < 0.005:
-                continue
-            rect = f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{min(value, 1):.2f}"'
-            title = f"<title>{escape(names[i])} and {escape(names[j])}: {value:.2f}</title></rect>"
-            cells.append(f"{rect}>{title}" if titled else f"{rect}/>")
-    border = f'<path class="split" d="M0 {split}H{n}M{split} 0V{n}"/>' if 0 < split < n else ""
-    return Markup(  # every piece of text in it has been escaped above
-        f'<svg class="heat {kind}" viewBox="0 0 {n} {n}" role="img" aria-label="{kind}" shape-rendering="crispEdges">'
-        f'<rect class="back" width="{n}" height="{n}"/>{"".join(cells)}{border}</svg>'
-    )
-
-
 def scale(value: float, floor: float | None, ceiling: float | None, goal: str) -> Markup:
     """The position of a score between independent columns (left) and real held-out rows (right)."""
     better = {"higher": 1, "lower": -1, "half": -1}[goal]
@@ -136,6 +137,35 @@ def scale(value: float, floor: float | None, ceiling: float | None, goal: str) -
         '<svg class="scale" viewBox="0 0 100 12" role="img" aria-label="{:.0%} of the way to real rows">'
         '<line class="axis" x1="4" x2="96" y1="6" y2="6"/><circle class="synthetic" cx="{:.1f}" cy="6" r="4"/></svg>'
     ).format(place, 4 + 92 * place)
+
+
+def columns_of(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float], what: str) -> Markup:
+    """Pairs of upright bars of shares, one pair per label: hours, weekdays, months, digits."""
+    height, step = 84, (WIDTH - 2 * LEFT) / len(labels)
+    top, inner = max(*real, *synthetic, 1e-9), height - TOP - 16
+    every = 1 if len(labels) <= 12 else 3
+    parts = []
+    for i, (label, a, b) in enumerate(zip(labels, real, synthetic, strict=True)):
+        x, wide = LEFT + i * step, max(step / 2 - 1, 1)
+        text = (
+            Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(x + step / 2, height - 2, label)
+            if i % every == 0
+            else ""
+        )
+        parts.append(
+            Markup(
+                '<g><title>{}: {:.1%} real, {:.1%} synthetic</title>'
+                '<rect class="real" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>'
+                '<rect class="synthetic" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>{}</g>'
+            ).format(
+                label, a, b,
+                x + 0.5, TOP + inner * (1 - a / top), wide, inner * a / top,
+                x + step / 2, TOP + inner * (1 - b / top), wide, inner * b / top, text,
+            )
+        )  # fmt: skip
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, height, what, Markup("").join(parts)
+    )
 
 
 def clipped(text: str, most: int = 15) -> str:
@@ -152,4 +182,4 @@ def short(value: float, unit: str = "") -> str:
         return f"{value / size:.3g} {name}"
     if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
         return f"{value:.1e}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,70 @@
+"""How far a score could be off by chance: a confidence interval for each, where one can be given.
+
+Attacks and membership have an interval of their own. Cross-validated scores have one by their folds, shares one by
+their counts. Means over columns, pairs and laws have one by leaving out a group of the synthetic rows at a time (the
+jackknife): by how much the score would move if other synthetic rows had been drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .attacks.risk import Rate
+from .context import Context
+from .references import Tables
+from .score import Measurement
+
+if TYPE_CHECKING:
+    from .catalogue import Metric
+
+GROUPS = 5
+"""Groups of synthetic rows, each of which is left out once."""
+STUDENT = {4: 2.776, 3: 3.182, 2: 4.303, 1: 12.706}
+"""Two-sided 95 % points of Student's t by degrees of freedom: five folds or groups are few."""
+
+Interval = tuple[float, float]
+
+
+def interval_of(breakdown: Mapping[str, Any], confidence: float) -> Interval | None:
+    """The interval that the facts behind a score give; None where they give none."""
+    for key in ("interval", "auc_interval"):
+        if breakdown.get(key) is not None:
+            low, high = breakdown[key]
+            return float(low), float(high)
+    if "folds" in breakdown and len(breakdown["folds"]) > 1:
+        folds = np.asarray(breakdown["folds"], dtype=np.float64)
+        return _around(float(folds.mean()), float(folds.std(ddof=1)) / math.sqrt(len(folds)), len(folds), confidence)
+    if "copies" in breakdown and breakdown.get("rows"):
+        rate = Rate.of(breakdown["copies"], breakdown["rows"], confidence)
+        return (rate.value - rate.error if breakdown["copies"] else 0.0), rate.value + rate.error
+    return None
+
+
+def with_jackknife(metric: Metric, tables: Tables, measured: Measurement, context: Context) -> Measurement:
+    """Add the interval of a metric that is a mean over columns, pairs or laws; it is measured again for each group."""
+    n_rows = tables.synthetic.n_rows
+    if not metric.by_rows or n_rows < 2 * GROUPS or not math.isfinite(measured.value):
+        return measured
+    groups = context.rng().permutation(n_rows) % GROUPS
+    values = []
+    for group in range(GROUPS):
+        kept = replace(tables, synthetic=tables.synthetic.take(groups != group))
+        values.append(metric.measure(kept, replace(context, label=f"{context.label}, part {group + 1}")).value)
+    if not np.isfinite(values).all():
+        return measured
+    error = math.sqrt((GROUPS - 1) / GROUPS * float(np.square(np.array(values) - np.mean(values)).sum()))
+    low, high = _around(measured.value, error, GROUPS, context.confidence)
+    return replace(measured, breakdown={**measured.breakdown, "interval": [low, high]})
+
+
+def _around(value: float, error: float, n: int, confidence: float) -> Interval:
+    """The interval of a mean of few numbers."""
+    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
+    reach = normal * STUDENT.get(n - 1, 1.96) / 1.96 * error
+    return max(value - reach, 0.0), min(value + reach, 1.0)
