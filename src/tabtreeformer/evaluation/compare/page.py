@@ -101,7 +101,7 @@ def write_page(
         leak=LEAK,
         verdict=sentences(frame, runs, controls, facts["rows"]),
         pictures=pictures,
-        leaky=leaks(frame, facts["rows"]),
+        leaky=leaks(frame.drop(index=[name for name in controls if name in frame.index]), facts["rows"]),
         troubles=[r for r in runs if r.status != OK],
     )
     with replacing(path) as temporary:
