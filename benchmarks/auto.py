@@ -25,14 +25,19 @@ from tabtreeformer.config.override import parse_settings
 HERE = Path(__file__).parent
 VARIANTS = {
     "auto": (),
-    "AdamW for all weights": ("train.matrix_rate=0",),
-    "networks part at the start": ("train.shared_share=0",),
+    "values never masked": ("train.value_mask=[0, 0]",),
     "values masked as in the paper": ("train.value_mask=[0.25, 0.5]",),
+    "leaves never masked": ("train.leaf_mask=[0, 0]",),
+    "prompts of a network's own rows": ("train.prompts=trained",),
+    "every value kept": ("tokens.rare_floor=0",),
+    "temperatures 1.3 and 1.1": ("sampling.temperature_numeric=1.3", "sampling.temperature_category=1.1"),
+    "networks part at the start": ("train.shared_share=0",),
+    "no trees": ("tree.model=none",),
+    "AdamW for all weights": ("train.matrix_rate=0",),
     "margins as learned": ("train.margins=false",),
     "rows one by one": ("sampling.together=false",),
-    "temperatures 1.3 and 1.1": ("sampling.temperature_numeric=1.3", "sampling.temperature_category=1.1"),
-    "ten trees per position": ("model.pool=10",),
 }
+"""Protections first, then what is there for quality or speed."""
 MAX_ROWS = 10_000
 """Larger tables are cut to this many rows, half of which are learned."""
 NUMBERS = {

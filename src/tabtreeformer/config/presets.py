@@ -114,7 +114,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             temperature_category=1.0,
             temperature_numeric=1.0,
             together=True,
-            batch_size=max(128, round(2048 * narrow)),
+            batch_size=max(128, round(512 * narrow)),
         ),
     )
 
