@@ -44,20 +44,22 @@ NAMES = {
     "shape_unseen": "Shape, unseen rows",
     "trend_unseen": "Trend, unseen rows",
     "detection_unseen": "Detection, unseen rows (AUC)",
-    "dcr": "Distance test (p)",
-    "copies": "Copies",
-    "membership": "Membership (AUC)",
-    "membership_density": "Membership by density (AUC)",
-    "membership_likelihood": "Membership by likelihood (AUC)",
-    "membership_calibrated": "Membership by two likelihoods (AUC)",
-    "neighbour_ratio": "Neighbour ratio",
     "singling_out": "Singling-out risk",
     "linkability": "Linkability risk",
     "inference": "Attribute-inference risk",
+    "membership_density": "Membership by density (AUC)",
+    "membership_likelihood": "Membership by likelihood (AUC)",
+    "membership_calibrated": "Membership by two likelihoods (AUC)",
+    "membership": "Membership by distance (AUC)",
+    "copies": "Smoke test: copies",
+    "dcr": "Smoke test: distances (p)",
+    "neighbour_ratio": "Smoke test: neighbour ratio",
 }
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
 COUNTS = {"merged": "rare values merged", "clipped": "rows clipped", "gaps": "rare gaps filled"}
 LIMITS = (
+    "Distances and copies are smoke tests: they find a model that repeats rows, and passing them is no evidence of "
+    "privacy. The attacks are what counts.",
     "The figures hold for the rows and the attacks that they name. An attack that finds nothing does not prove that "
     "there is nothing to find; a stronger attacker, or one who knows more, may succeed.",
     "Privacy figures compare training rows with rows that the model never saw. They say nothing of facts that are true "
@@ -286,7 +288,8 @@ def _figures(figures: Mapping[str, Any] | None, part: str) -> str:
     if not figures or not figures.get("measures"):
         return f"Not measured: the file holds no {part} figures. `ttf evaluate` measures them on sampled rows."
     rows = []
-    for name, facts in figures["measures"].items():
+    order = {name: place for place, name in enumerate(NAMES)}
+    for name, facts in sorted(figures["measures"].items(), key=lambda item: order.get(item[0], len(order))):
         numbers = [_figure(facts.get(key)) for key in ("value", "ceiling", "floor")]
         interval = facts.get("interval") or facts.get("auc_interval")
         between = "" if not interval else f"{_figure(interval[0])} to {_figure(interval[1])}"
