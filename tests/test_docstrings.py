@@ -1,5 +1,6 @@
 """The examples of the public docstrings are run, on one small table."""
 
+import dataclasses
 import doctest
 import inspect
 
@@ -8,6 +9,7 @@ import pytest
 
 import tabtreeformer
 from tabtreeformer import Schema, TabTreeFormer, read_table
+from tabtreeformer.evaluation.options import OptionNames, Options
 
 METHODS = [
     "attack", "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "rules",
@@ -49,7 +51,9 @@ def test_the_example_of_evaluate_holds_and_every_parameter_is_documented(people)
     assert examples(evaluate, "evaluate", {"df": people, "evaluate": evaluate})
     lines = inspect.getdoc(evaluate).split("\n")
     listed = {word.strip() for line in lines for word in line.split(", ")}
-    assert set(inspect.signature(evaluate).parameters) <= listed
+    options = {field.name for field in dataclasses.fields(Options)}
+    assert options == set(OptionNames.__annotations__)
+    assert (set(inspect.signature(evaluate).parameters) - {"options"}) | options <= listed
 
 
 def test_the_example_of_the_class_holds(tmp_path):

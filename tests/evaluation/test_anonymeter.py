@@ -114,7 +114,7 @@ def tables(frames) -> Tables:
 def test_risks_and_intervals_are_the_same_for_the_same_counts(theirs):
     for (on_train, on_control, n_train, n_control), expected in zip(COUNTS, theirs["risks"], strict=True):
         rate = Rate.of(on_train, n_train)
-        risk = Risk.of(train=on_train, control=on_control, baseline=0, n_train=n_train, n_control=n_control)
+        risk = Risk.of(train=on_train, control=on_control, baseline=0, attacks=(n_train, n_control))
         np.testing.assert_allclose([rate.value, rate.error, risk.value, risk.low, risk.high], expected, atol=1e-9)
 
 

@@ -123,7 +123,7 @@ def test_coarse_columns_single_nobody_out(train, test, fresh):
 
 
 def test_the_risk_is_the_share_of_what_the_control_leaves_open():
-    risk = Risk.of(train=6000, control=2000, baseline=100, n_train=10_000, n_control=10_000)
+    risk = Risk.of(train=6000, control=2000, baseline=100, attacks=(10_000, 10_000))
     assert risk.value == pytest.approx((0.6 - 0.2) / (1 - 0.2), abs=1e-3)
     assert risk.low < 0.5 < risk.high
     assert risk.high - risk.low < 0.04
@@ -131,7 +131,7 @@ def test_the_risk_is_the_share_of_what_the_control_leaves_open():
 
 @pytest.mark.parametrize("counts", [(0, 10), (10, 10), (3, 7)])
 def test_risks_of_any_counts_lie_between_0_and_1(counts):
-    risk = Risk.of(train=counts[0], control=counts[1], baseline=0, n_train=10, n_control=10)
+    risk = Risk.of(train=counts[0], control=counts[1], baseline=0, attacks=(10, 10))
     assert 0 <= risk.low <= risk.value <= risk.high <= 1
     assert 0 < Rate.of(counts[0], 10).value < 1
 

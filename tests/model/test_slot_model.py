@@ -4,7 +4,8 @@ from torch.nn import functional as F
 
 from tabtreeformer.config.settings import ModelConfig
 from tabtreeformer.errors import ConfigError
-from tabtreeformer.model import SlotModel
+from tabtreeformer.model import SlotModel, build_network
+from tabtreeformer.model.sizes import block_weights, table_rows
 from tabtreeformer.tokens import MASK, Slot, SlotKind, TokenLayout
 
 SLOTS = [
@@ -147,3 +148,14 @@ def test_a_table_without_trees_or_numbers_has_a_model():
 def test_pooling_needs_the_softmax_of_slots():
     with pytest.raises(ConfigError, match=r"model\.pool=10 needs model\.softmax='allowed'"):
         ModelConfig(pool=10)
+
+
+@pytest.mark.parametrize("softmax", ["vocabulary", "allowed"])
+def test_a_network_has_as_many_weights_as_its_sizes_say(softmax):
+    config = ModelConfig(**{**SMALL, "softmax": softmax, "pool": 2 if softmax == "allowed" else 1})
+    rows = table_rows(LAYOUT, config)
+    extra = 2 * config.width  # the last norm
+    if softmax == "allowed":  # the start, the biases, and functions of inputs and of outputs
+        extra += config.width + rows["head"] + rows["functions"] * config.width
+    tables = sum(rows.values()) * config.width
+    assert build_network(LAYOUT, config).n_parameters == tables + config.layers * block_weights(config) + extra

@@ -68,9 +68,11 @@ def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         runs = [pool.submit(one, j) for j in range(2)]
+        done = False
         try:
             for run in as_completed(runs):
                 run.result()
-        except BaseException:
-            give_up()
-            raise
+            done = True
+        finally:
+            if not done:
+                give_up()

@@ -20,7 +20,7 @@ from ..data.schema import Schema
 from ..data.schema.dtypes import dtype_of
 from ..errors import ArchiveError
 from ..forest import Forest
-from ..tokens import SlotKind, TableCodec, TokenLayout
+from ..tokens import TableCodec, TokenLayout
 
 if TYPE_CHECKING:
     import torch
@@ -119,28 +119,25 @@ def check_forest(forest: Forest, layout: TokenLayout) -> None:
 
 def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> None:
     """Compare what the network is made of with the weights that there are."""
-    from ..model.smooth_tables import BASIS
+    from ..model.sizes import BASIS, block_weights, number_slots, table_rows
+    from ..model.slot_heads import BUCKETS
 
-    width, own = config.width, config.softmax == "allowed"
-    ids = sum(slot.size for slot in layout.slots) if own else layout.n_vocab
-    positions = -(-layout.n_trees // config.pool) + layout.n_values if own else layout.length
-    needed = {
-        "model.width × ids": width * ids,
-        "model.width × positions": width * positions,
-        "model.layers": config.layers * (3 * width * width + 2 * width * config.feed_forward),
-    }
+    rows = table_rows(layout, config)
+    needed = {f"model.width × rows of {name}": config.width * count for name, count in rows.items()}
+    needed["model.layers"] = config.layers * block_weights(config)
     if config.backbone != "gpt2":
-        few = config.layers * width <= n_weights  # else even counting would take long
-        needed["model.layers"] = _hf_parameters(config, positions) if few else config.layers * width
-    if own:
-        numbers = [slot.size for slot in layout.value_slots if slot.kind != SlotKind.CATEGORY and slot.size > 2]
-        needed["smooth functions"] = len(numbers) * BASIS * width
-        _at_most("functions × ids", len(numbers) * max(numbers, default=0) * BASIS, n_weights + SPARE_CELLS)
+        few = config.layers * config.width <= n_weights  # else even counting would take long
+        needed["model.layers"] = _hf_parameters(config, rows["positions"]) if few else config.layers * config.width
     for name, count in needed.items():
         if count > n_weights:
             raise ArchiveError(f"its {name} asks for {count:,} weights, of which it can hold {n_weights:,} at most")
-    _at_most("positions × ids", 0 if own else layout.length * layout.n_vocab, MAX_CELLS)
-    buckets = sum(min(slot.size, 1024) for slot in layout.value_slots) + layout.n_values * 1024
+    if config.softmax == "vocabulary":
+        _at_most("positions × ids", layout.length * layout.n_vocab, MAX_CELLS)
+    else:
+        numbers = [layout.value_slots[i].size for i in number_slots(layout)]
+        _at_most("functions × ids", len(numbers) * max(numbers, default=0) * BASIS, n_weights + SPARE_CELLS)
+    largest = BUCKETS[-1]  # slots of at most this many ids are padded to it
+    buckets = sum(min(slot.size, largest) for slot in layout.value_slots) + layout.n_values * largest
     _at_most("slots × ids", buckets, MAX_CELLS)
 
 
@@ -151,7 +148,7 @@ def _hf_parameters(config: ModelConfig, positions: int) -> int:
     from ..model.backbones import build_backbone
 
     with torch.device("meta"):
-        backbone = build_backbone(config, 1 + positions)
+        backbone = build_backbone(config, positions)
     return sum(parameter.numel() for parameter in backbone.parameters())
 
 

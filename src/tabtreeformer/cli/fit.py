@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .fit_input import InputOptions, Paths, read_input, where
-from .options import SOURCES, ColumnOptions, Overwrite, RuntimeOptions, SourceOptions
+from .options import SOURCES, ColumnOptions, FitOptions, Overwrite, RuntimeOptions, SourceOptions
 from .runs import check_paths, fit_and_save, is_finished, run_folder, run_seed
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnOptions:
-    """What is learned, how, and under which protection."""
+class LearnOptions(FitOptions):
+    """What is learned of one table, how, and under which protection."""
 
     target: Annotated[
         str | None,
@@ -28,36 +28,12 @@ class LearnOptions:
             help="Column that users of the rows will predict; drawn by the seed if not given.", show_default=False
         ),
     ] = None
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="auto: sized by the table, for a CPU. trees: trees that write, in seconds, with little protection. "
-            "S, L, NM: the paper's models, for a GPU; NM has no masks and no privacy."
-        ),
-    ] = "auto"
     tree: Annotated[str | None, typer.Option(help="lightgbm (default), xgboost, catboost, decision_tree or none.")] = (
         None
     )
-    privacy: Annotated[
-        str,
-        typer.Option(
-            help="balanced: the fit ends with a verdict on the rows. strict: on the model file too, and auto stops "
-            "before it memorises. off: no verdict."
-        ),
-    ] = "balanced"
     sensitive: Annotated[
         list[str] | None,
         typer.Option(help="A column whose values nobody should be able to infer; by default all of them."),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="SECTION.FIELD=VALUE", help="Any setting, e.g. train.steps=200. Can be repeated."
-        ),
-    ] = None
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Fit within about this time, e.g. 90s, 5m or 1h.", show_default=False),
     ] = None
     epsilon: Annotated[
         float | None,
@@ -74,12 +50,11 @@ class LearnOptions:
             show_default=False,
         ),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where the model goes, and how a run that was stopped goes on."""
+    """Where the model is written, and how a run that was stopped continues."""
 
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file; by default the table's name with .tabtree.")
@@ -166,9 +141,7 @@ def _team(learning: LearnOptions) -> Any:
 
 def model_sections(learning: LearnOptions) -> dict[str, Any]:
     """The settings by section, that of the tree model included."""
-    from ..config.override import parse_settings
-
-    sections: dict[str, Any] = dict(parse_settings(learning.settings or ()))
+    sections = learning.sections()
     if learning.tree is not None:
         sections.setdefault("tree", {})["model"] = learning.tree
     return sections
@@ -176,7 +149,6 @@ def model_sections(learning: LearnOptions) -> dict[str, Any]:
 
 def build_model(learning: LearnOptions, device: str, seed: int | None, quiet: bool) -> TabTreeFormer:
     """The synthesizer that the options describe; invalid settings are refused before the table is read."""
-    from .._runtime.progress import parse_duration
     from ..config.presets import check_privacy
     from ..synthesizer import TabTreeFormer
 
@@ -184,7 +156,7 @@ def build_model(learning: LearnOptions, device: str, seed: int | None, quiet: bo
         learning.preset,
         learning.target,
         **model_sections(learning),
-        budget_seconds=None if learning.budget is None else parse_duration(learning.budget),
+        budget_seconds=learning.budget_seconds(),
         privacy=check_privacy(learning.privacy),
         sensitive=learning.sensitive,
         dp=_promise(learning.epsilon, learning.delta),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .options import Overwrite, RuntimeOptions
+from .options import FitOptions, Overwrite, RuntimeOptions
 from .outputs import check_output
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatabaseOptions:
+class DatabaseOptions(FitOptions):
     """How tables belong together, and how they are learned."""
 
+    preset: Annotated[
+        str, typer.Option(help="auto, or trees: trees that write, in seconds, with little protection.")
+    ] = "auto"
     links: Annotated[
         list[str] | None,
         typer.Option(
@@ -34,18 +37,6 @@ class DatabaseOptions:
     dangling: Annotated[
         str, typer.Option(help="Keys that point to no row: error, or missing to learn them as missing.")
     ] = "error"
-    preset: Annotated[
-        str, typer.Option(help="auto, or trees: trees that write, in seconds, with little protection.")
-    ] = "auto"
-    privacy: Annotated[str, typer.Option(help="balanced, strict or off.")] = "balanced"
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="SECTION.FIELD=VALUE", help="Any setting, e.g. train.steps=200."),
-    ] = None
-    budget: Annotated[
-        str | None, typer.Option(help="Fit within about this time, shared by the tables, e.g. 5m.", show_default=False)
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None
 
 
 def fit_database(
@@ -70,14 +61,11 @@ def fit_database(
       ttf fit-database folder/ --link "orders.customer_id -> customers.id" --order orders.date
       ttf sample-database shop.tabtree -o new/
     """
-    from .._runtime.progress import parse_duration
-    from ..config.override import parse_settings
     from ..data.io.several import read_tables
     from ..relational import RelationalTabTreeFormer
 
     path = output or Path(f"{Path(source.rstrip('/')).name.split('.')[0] or 'database'}.tabtree")
     check_output(path, [source], overwrite)
-    sections: dict[str, Any] = dict(parse_settings(database.settings or ()))
     model = RelationalTabTreeFormer(
         database.preset,
         dangling=database.dangling,
@@ -85,8 +73,8 @@ def fit_database(
         verbose=not runtime.quiet,
         privacy=database.privacy,
         device=runtime.device,
-        budget_seconds=None if database.budget is None else parse_duration(database.budget),
-        **sections,
+        budget_seconds=database.budget_seconds(),
+        **database.sections(),
     )
     model.fit(read_tables(source), database.links, order=_orders(database.orders))
     model.save(path)

@@ -81,6 +81,49 @@ class RuntimeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How much is learned, and under which protection, of one table or of several."""
+
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="auto: sized by the table, for a CPU. trees: trees that write, in seconds, with little protection. "
+            "S, L, NM: the paper's models, for a GPU; NM has no masks and no privacy."
+        ),
+    ] = "auto"
+    privacy: Annotated[
+        str,
+        typer.Option(
+            help="balanced: the fit ends with a verdict on the rows. strict: on the model file too, and auto stops "
+            "before it memorises. off: no verdict."
+        ),
+    ] = "balanced"
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="SECTION.FIELD=VALUE", help="Any setting, e.g. train.steps=200. Can be repeated."
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Fit within about this time, e.g. 90s, 5m or 1h.", show_default=False),
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Same seed, same model.", show_default=False)] = None
+
+    def sections(self) -> dict[str, Any]:
+        """The settings by section."""
+        from ..config.override import parse_settings
+
+        return dict(parse_settings(self.settings or ()))
+
+    def budget_seconds(self) -> float | None:
+        """The budget in seconds."""
+        from .._runtime.progress import parse_duration
+
+        return None if self.budget is None else parse_duration(self.budget)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TextOptions:
     """How a text file is stored."""
 

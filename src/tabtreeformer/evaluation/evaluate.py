@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,17 @@ from .._version import __version__
 from ..data.io.frames import taking_any_table
 from ..data.schema import Schema
 from ..errors import ConfigError, SchemaError, import_extra
-from .attacks.risk import CONFIDENCE
 from .catalogue import METRICS, Metric
-from .context import MAX_ATTACKS, MAX_QUERIES, Context, UtilityMode
+from .context import Context
 from .encoding import encode, left_out
 from .intervals import with_jackknife
 from .metrics.utility import TRAINING, why_not
+from .options import OptionNames, Options, References
 from .references import Tables, independent_columns
 from .score import Measurement, Score, plain
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Evaluation:
     """Rows, columns, target and task, settings, versions, the time, and the seconds that each metric took."""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a score."""
+        """One row per score."""
         fields = ("value", "ceiling", "floor")
         numbers = {
             name: np.array([getattr(score, name) for score in self.scores.values()], dtype=np.float64)
@@ -69,15 +72,9 @@ def evaluate(
     target: str | int | None = None,
     schema: Schema | None = None,
     metrics: Sequence[str] | None = None,
-    utility: UtilityMode = "quick",
-    sensitive: Sequence[str | int] | None = None,
-    max_queries: int = MAX_QUERIES,
-    max_attacks: int = MAX_ATTACKS,
-    references: bool | Literal["ceiling"] = True,
     remembered: dict[Any, Any] | None = None,
-    confidence: float = CONFIDENCE,
-    random_state: int = 0,
     progress: Progress | None = None,
+    **options: Unpack[OptionNames],
 ) -> Evaluation:
     """Score a synthetic table, next to real held-out rows and independent columns.
 
@@ -95,23 +92,23 @@ def evaluate(
         Which columns count and what they are; inferred from `train` by default.
     metrics
         Names of metrics; all by default.
+    remembered
+        An empty dict; passed again for other tables made from the same rows, with the same target, options and seed,
+        it saves computing again what depends on the real rows alone.
+    progress
+        Where progress is reported.
     utility
-        `quick` for evaluators with fixed settings, `tuned` for the paper's search.
+        `quick` (default) for evaluators with fixed settings, `tuned` for the paper's search.
     sensitive
         Columns that attribute inference is tried on; all by default.
     max_queries, max_attacks
-        Maximum rows that distances are computed for, and maximum attacks of each kind.
+        Maximum number of rows that distances are computed for (20,000), and of attacks of each kind (2,000).
     references
-        False leaves ceilings and floors out, in a third of the time; "ceiling" leaves out the floors alone.
-    remembered
-        An empty dict; passed again for other tables made from the same rows, with the same target, settings and seed,
-        it saves computing again what depends on the real rows alone.
+        False omits ceilings and floors, in a third of the time; "ceiling" omits the floors; True (default) neither.
     confidence
-        Of the intervals.
+        Of the intervals; 0.95 by default.
     random_state
-        Seed of everything that is drawn.
-    progress
-        Where progress is reported.
+        Seed of everything that is drawn; 0 by default.
 
     Examples
     --------
@@ -119,41 +116,43 @@ def evaluate(
     >>> scores["copies"].value, scores["shape"].value
     (1.0, 1.0)
     """
-    names = _checked(metrics, utility, max_queries, max_attacks, random_state)
-    if not 0 < confidence < 1:
-        raise ConfigError(f"confidence must be a share between 0 and 1, e.g. 0.95, got {confidence!r}")
-    progress = progress or Silent()
+    names, chosen, progress = _chosen(metrics), Options(**options), progress or Silent()
     schema = schema or _inferred(train, target)
     tables = _encoded(train, test, synthetic, schema)
+    return _evaluation(names, chosen, tables, schema, target, {} if remembered is None else remembered, progress)
+
+
+def _evaluation(
+    names: Sequence[str],
+    options: Options,
+    tables: Tables,
+    schema: Schema,
+    target: str | int | None,
+    remembered: dict[Any, Any],
+    progress: Progress,
+) -> Evaluation:
+    """Compute the metrics and record how."""
     unseen = left_out(schema)
     for column, why in unseen.items():
         progress.note(f"column {column!r} is left out: {why}")
-    place = _place(tables, schema, target)
+    place, sensitive = _place(tables, schema, target), options.sensitive
     secrets = [schema.column(name).name for name in ([sensitive] if isinstance(sensitive, str) else sensitive or ())]
     context = Context(
         target=place,
-        utility=utility,
-        max_queries=max_queries,
-        max_attacks=max_attacks,
+        utility=options.utility,
+        max_queries=options.max_queries,
+        max_attacks=options.max_attacks,
         sensitive=_places(tables, secrets, unseen),
-        confidence=confidence,
-        seed=random_state,
+        confidence=options.confidence,
+        seed=options.random_state,
         progress=progress,
-        memory=dict(remembered or {}),
+        memory=dict(remembered),
     )
     obstacles = {name: reason for name in names if (reason := _obstacle(METRICS[name], tables, place)) is not None}
-    scores, seconds = _scores(names, obstacles, tables, context, references)
-    if remembered is not None and TRAINING in context.memory:
+    scores, seconds = _scores(names, obstacles, tables, context, options.references)
+    if TRAINING in context.memory:
         remembered[TRAINING] = context.memory[TRAINING]
-    settings = {
-        "utility": utility,
-        "sensitive": secrets or "all",
-        "max_queries": max_queries,
-        "max_attacks": max_attacks,
-        "confidence": confidence,
-        "random_state": random_state,
-        "metrics": names,
-    }
+    settings = options.to_json(secrets, names)
     facts = _facts(tables, target, place) | {"settings": settings, "seconds": seconds, "versions": _versions()}
     facts["columns_left_out"] = {str(column): why for column, why in unseen.items()}
     facts["time"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -165,7 +164,7 @@ def _scores(
     obstacles: Mapping[str, str],
     tables: Tables,
     context: Context,
-    references: bool | Literal["ceiling"],
+    references: References,
 ) -> tuple[dict[str, Score], dict[str, float]]:
     """Compute the metrics that nothing stops; return their scores and seconds."""
     for name, reason in obstacles.items():
@@ -182,22 +181,14 @@ def _scores(
     return scores, seconds
 
 
-def _checked(
-    metrics: Sequence[str] | None, utility: str, max_queries: int, max_attacks: int, random_state: int
-) -> list[str]:
-    """Return the metrics to compute, in the order of the table above."""
+def _chosen(metrics: Sequence[str] | None) -> list[str]:
+    """The metrics to compute, in the order of the catalogue."""
     names = list(METRICS) if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     unknown = [name for name in names if name not in METRICS]
     if unknown:
         raise ConfigError(f"there is no metric {unknown[0]!r}; known metrics: {', '.join(METRICS)}")
     if not names:
-        raise ConfigError(f"metrics is empty; name some of {', '.join(METRICS)}, or leave it out for all")
-    if utility not in ("quick", "tuned"):
-        raise ConfigError(f"utility must be 'quick' or 'tuned', got {utility!r}")
-    limits = (("max_queries", max_queries, 1), ("max_attacks", max_attacks, 1), ("random_state", random_state, 0))
-    for name, value, least in limits:
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise ConfigError(f"metrics is empty; name some of {', '.join(METRICS)}, or omit it for all")
     return [name for name in METRICS if name in names]
 
 

@@ -9,7 +9,6 @@ Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `S` ids of a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +21,9 @@ from .backbones import build_backbone
 from .decoder import INIT_STD
 from .fast_decode import Rows, SlotRows, SlotSteps
 from .network import Loss, Network
+from .sizes import n_prompts, number_slots, table_rows
 from .slot_heads import SlotHead, buckets
-from .smooth_tables import OWN_ROWS, SmoothTable, number_slots, stands_out
+from .smooth_tables import OWN_ROWS, SmoothTable, stands_out
 
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
@@ -43,15 +43,16 @@ class SlotModel(Network):
         T = layout.n_trees
         sizes = torch.tensor([slot.size for slot in layout.slots], dtype=torch.long)
         starts = torch.cat([torch.zeros(1, dtype=torch.long), (sizes + 1).cumsum(0)])  # one row more per slot: its mask
+        n_rows = table_rows(layout, config)
         with torch.random.fork_rng(devices=[]):  # modules draw from the global state when they are made
             self.begin = nn.Parameter(torch.empty(config.width))
-            self.leaves = nn.Embedding(int(starts[T]), config.width)
-            self.values = nn.Embedding(int(starts[-1] - starts[T]), config.width)
-            self.backbone = build_backbone(config, 1 + self.n_prompts + layout.n_values, generator)
-            self.head = nn.Embedding(int(sizes[T:].sum()), config.width)
+            self.leaves = nn.Embedding(n_rows["leaves"], config.width)
+            self.values = nn.Embedding(n_rows["values"], config.width)
+            self.backbone = build_backbone(config, n_rows["positions"], generator)
+            self.head = nn.Embedding(n_rows["head"], config.width)
             # In any order, an input says which slot comes next.
-            self.ahead = nn.Embedding(layout.n_values, config.width)
-            self.bias = nn.Parameter(torch.zeros(int(sizes[T:].sum())))
+            self.ahead = nn.Embedding(n_rows["ahead"], config.width)
+            self.bias = nn.Parameter(torch.zeros(n_rows["head"]))
         for weight in (self.begin, self.leaves.weight, self.values.weight, self.head.weight, self.ahead.weight):
             nn.init.normal_(weight, std=INIT_STD, generator=generator)
         self.register_buffer("sizes", sizes, persistent=False)
@@ -64,7 +65,7 @@ class SlotModel(Network):
     @property
     def n_prompts(self) -> int:
         """Groups of trees that share a position."""
-        return math.ceil(self.layout.n_trees / self.config.pool)
+        return n_prompts(self.layout, self.config)
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""

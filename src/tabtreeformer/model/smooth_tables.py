@@ -10,12 +10,11 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ..tokens import SlotKind, TokenLayout
+from ..tokens import TokenLayout
 from .decoder import INIT_STD
 from .embedding import quantile_embedding
+from .sizes import BASIS, number_slots
 
-BASIS = 12
-"""Smooth functions of an id's rank that embed numbers."""
 OWN_ROWS = 50
 """Ids of numbers in this many rows, or far more common than their neighbours, also have an embedding of their own."""
 SPIKE_REACH = 3
@@ -80,8 +79,3 @@ def stands_out(counts: Tensor, rows: int) -> Tensor:
     around = padded.unfold(0, 2 * reach + 1, 1)  # (S, 2 reach + 1)
     around = torch.cat([around[:, :reach], around[:, reach + 1 :]], dim=1)
     return (counts >= rows) | ((5 * counts >= rows) & (counts >= 2 * around.nanmedian(1).values))
-
-
-def number_slots(layout: TokenLayout) -> list[int]:
-    """Value slots whose ids are ordered, and enough to be smooth."""
-    return [i for i, slot in enumerate(layout.value_slots) if slot.kind != SlotKind.CATEGORY and slot.size > 2]

@@ -17,6 +17,7 @@ from .decoder import INIT_STD
 from .embedding import quantile_embedding
 from .loss import RowLoss
 from .network import Loss, Network
+from .sizes import table_rows
 
 
 class VocabModel(Network):
@@ -31,13 +32,14 @@ class VocabModel(Network):
 
     def _build(self, generator: torch.Generator | None) -> None:
         layout, config = self.layout, self.config
-        self.embedding = nn.Embedding(layout.n_vocab, config.width)
+        n_rows = table_rows(layout, config)
+        self.embedding = nn.Embedding(n_rows["embedding"], config.width)
         nn.init.normal_(self.embedding.weight, std=INIT_STD, generator=generator)
         quantiles = layout.quantile_tokens
         if config.quantile_embedding and len(quantiles):
             with torch.no_grad():
                 self.embedding.weight[quantiles.start :] = quantile_embedding(len(quantiles), config.width)
-        self.backbone = build_backbone(config, layout.length, generator)
+        self.backbone = build_backbone(config, n_rows["positions"], generator)
 
     @property
     def n_prompts(self) -> int:

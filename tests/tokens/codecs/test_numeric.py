@@ -10,8 +10,8 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from tabtreeformer.config.settings import TokenConfig
 from tabtreeformer.data.schema import Column
+from tabtreeformer.data.schema.numbers import count_decimals
 from tabtreeformer.tokens import NumericCodec
-from tabtreeformer.tokens.codecs.numeric import count_decimals
 
 
 def rng():

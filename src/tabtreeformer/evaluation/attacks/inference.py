@@ -50,8 +50,7 @@ def inference(tables: Tables, context: Context) -> Measurement:
             train=hits["training rows"][k],
             control=hits["held-out rows"][k],
             baseline=naive[k],
-            n_train=attacks["training rows"],
-            n_control=attacks["held-out rows"],
+            attacks=(attacks["training rows"], attacks["held-out rows"]),
             confidence=shared_confidence(len(secrets), context.confidence),
         )
         for k in range(len(secrets))

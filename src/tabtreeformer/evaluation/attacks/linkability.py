@@ -40,9 +40,8 @@ def linkability(tables: Tables, context: Context) -> Measurement:
     risk = Risk.of(
         train=counts["training rows"],
         control=counts["held-out rows"],
-        baseline=n_train / tables.synthetic.n_rows,  # two synthetic rows drawn blindly are the same so often
-        n_train=n_train,
-        n_control=n_control,
+        baseline=n_train / tables.synthetic.n_rows,  # two synthetic rows drawn blindly are the same this often
+        attacks=(n_train, n_control),
         confidence=context.confidence,
     )
     names = [feature.name for feature in tables.train.features]

@@ -62,8 +62,7 @@ class Risk:
         train: float,
         control: float,
         baseline: float,
-        n_train: int,
-        n_control: int,
+        attacks: tuple[int, int],
         control_scale: float = 1.0,
         crowding: float = 1.0,
         confidence: float = CONFIDENCE,
@@ -73,12 +72,14 @@ class Risk:
         Where nearly all attacks on held-out rows succeed, first-order errors are too small: the lower end is above 0
         only if the two shares differ by a test as well.
 
-        `control_scale` says how many times more often the attack would succeed on as many rows as were trained on,
-        `crowding` how many attacks succeed or fail together, so that they count as one.
+        `attacks` counts those on training and on held-out rows. `control_scale` says how many times more often the
+        attack would succeed on as many rows as were trained on, `crowding` how many attacks succeed or fail together,
+        so that they count as one.
         """
+        n_train, n_control = attacks
         on_train, on_control = (
-            Rate.of(successes / crowding, attacks / crowding, confidence)
-            for successes, attacks in ((train, n_train), (control, n_control))
+            Rate.of(successes / crowding, n / crowding, confidence)
+            for successes, n in ((train, n_train), (control, n_control))
         )
         on_control = Rate(min(on_control.value * control_scale, CERTAIN), on_control.error * control_scale)
         left = 1 - on_control.value  # above 0, as Wilson's estimate never reaches 1

@@ -91,8 +91,7 @@ def _risk(
     known: dict[str, Any] = {
         "control": found,
         "baseline": baseline,
-        "n_train": len(predicates),
-        "n_control": len(predicates),
+        "attacks": (len(predicates), len(predicates)),
         "crowding": max(matches.crowding() for matches in (match(predicates, synthetic), of_train, of_control)),
         "confidence": confidence,
     }

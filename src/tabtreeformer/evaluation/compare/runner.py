@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...errors import TabTreeFormerError
 from .. import evaluate
 from ..metrics.evaluators import EVALUATORS
 from . import worker
@@ -29,6 +30,8 @@ OUT_OF_TIME = -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None
 """The return code of a process that the system ended because its processor time was used up."""
 OVERTIME = 1.25
 """A generator that was given its budget may exceed it by this factor."""
+UNFIT = (TabTreeFormerError, ValueError, TypeError, ArithmeticError, LookupError)
+"""What evaluating rows raises that are not a table like the real one."""
 START_SECONDS = 60.0
 """Additional time for starting Python and importing libraries."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
@@ -95,7 +98,7 @@ def run_one(
             rows.to_csv(place / f"{_file_name(generator.name)}-{seed}.csv", index=False)
         try:
             values |= scores_of(train, test, rows, table.target, seed, remembered)
-        except Exception as error:  # such rows are a failure of their generator, not of the comparison
+        except UNFIT as error:  # such rows are a failure of their generator, not of the comparison
             status, message = FAILED, f"the rows cannot be evaluated: {type(error).__name__}: {error}"[:400]
     return Run(table.name, generator.name, seed, limits.budget_seconds, status, message, values)
 

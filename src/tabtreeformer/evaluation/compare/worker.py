@@ -24,18 +24,25 @@ def main(path: str) -> None:
     """Fit, sample, write both the rows and the record."""
     job = json.loads(Path(path).read_text(encoding="utf-8"))
     threading.Thread(target=_end_with, args=(job["parent"],), daemon=True).start()
-    record: dict[str, Any] = {"status": "failed", "message": ""}
-    try:
+    with _Record(Path(job["record"])) as record:
         _run(job, record)
-        record["status"] = "ok"
-    except Exception as error:  # whatever a generator raises is a result of the comparison
-        record["message"] = f"{type(error).__name__}: {error}"
-        raise
-    finally:
-        record["peak_mib"] = _peak_mib()
-        temporary = Path(job["record"] + ".tmp")
-        temporary.write_text(json.dumps(record), encoding="utf-8")
-        temporary.replace(job["record"])
+
+
+class _Record:
+    """Facts about a run, which are written when it ends, however it ends: whatever a generator raises is a result."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.facts = path, dict[str, Any]()
+
+    def __enter__(self) -> dict[str, Any]:
+        return self.facts
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        message = "" if error is None else f"{type(error).__name__}: {error}"
+        self.facts |= {"status": "ok" if error is None else "failed", "message": message, "peak_mib": _peak_mib()}
+        temporary = self.path.with_name(self.path.name + ".tmp")
+        temporary.write_text(json.dumps(self.facts), encoding="utf-8")
+        temporary.replace(self.path)
 
 
 def _run(job: dict[str, Any], record: dict[str, Any]) -> None:

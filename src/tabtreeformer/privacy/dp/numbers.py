@@ -114,8 +114,9 @@ def learn_number(
     starts, mass = merge(counts, fitting_ids(total, most, make.sigma), lows == highs)
     stops = np.append(starts[1:], len(lows)) - 1
     kind = int if whole else float
-    ends = kind(lows[0]), kind(highs[-1])
-    return Learned(AtomCodec(lows[starts], highs[stops], *ends, 0 if whole else decimals), mass, missing)
+    low, high = kind(lows[0]), kind(highs[-1])
+    codec = AtomCodec(lows[starts], highs[stops], low=low, high=high, decimals=0 if whole else decimals)
+    return Learned(codec, mass, missing)
 
 
 def reach(counts: Floats, sigma: float) -> tuple[int, int]:

@@ -22,15 +22,14 @@ from numpy.typing import NDArray
 
 from ...config.settings import TokenConfig
 from ...data.rare import intervals
-from ...data.schema import NUMERIC, Column, Labels
+from ...data.schema import Column, Labels
 from ...data.schema.kinds import FEW_CLASSES
 from ...data.schema.numbers import count_decimals
-from ..constraints.plain_columns import Bounds
 from ..layout import Slot, SlotKind
 from .base import Floats, Ids, Mask, Span
 from .grain import Grain
-from .grid import grid_point, next_to, settled, whole_numbers
-from .measured import MeasuredCodec
+from .grid import grid_point, whole_numbers
+from .number import NumberCodec, Range
 from .row_numbers import RowNumbers
 
 if TYPE_CHECKING:
@@ -41,20 +40,15 @@ ODD = 20
 
 
 @dataclass(frozen=True)
-class AtomCodec(MeasuredCodec):
+class AtomCodec(NumberCodec):
     """Fitted state of one numeric column."""
 
     name: ClassVar[str] = "atoms"
-    kinds: ClassVar[tuple[str, ...]] = (NUMERIC,)
     scheme: ClassVar[str | None] = "atoms"
 
     lows: Floats
     highs: Floats
     """Smallest and largest value of each id, ascending; equal for an atom."""
-    low: float | int
-    high: float | int
-    """Smallest and largest value seen; whole numbers stay whole, however large."""
-    decimals: int | None
     protected: bool = False
     """Whether the ends of intervals lie beside the grid; `low` and `high` then follow from them."""
     grain: Grain | None = None
@@ -73,14 +67,7 @@ class AtomCodec(MeasuredCodec):
         distinct, counts = np.unique(values, return_counts=True)
         starts = _id_starts(counts, config.quantiles)
         ends = np.append(starts[1:], len(distinct)) - 1
-        whole = int if pd.api.types.is_integer_dtype(series.dtype) else float
-        return cls(
-            lows=distinct[starts],
-            highs=distinct[ends],
-            low=whole(series.min()),
-            high=whole(series.max()),
-            decimals=0 if whole is int else count_decimals(values),
-        )
+        return cls(lows=distinct[starts], highs=distinct[ends], **cls.range_of(series, values))
 
     @classmethod
     def _protected(cls, series: pd.Series, config: TokenConfig) -> Self:
@@ -102,7 +89,7 @@ class AtomCodec(MeasuredCodec):
             low, high = (float(end[0]) for end in _grid_points(lows[:1], highs[-1:], decimals))
         if whole:
             low, high = int(low), int(high)
-        return cls(lows, highs, low, high, decimals, protected=True)
+        return cls(lows, highs, low=low, high=high, decimals=decimals, protected=True)
 
     def _grain(self, series: pd.Series, floor: int) -> Grain | None:
         """Learn how the values inside intervals are rounded."""
@@ -230,18 +217,6 @@ class AtomCodec(MeasuredCodec):
         """Whether enough rows support both ends."""
         return self.protected
 
-    def bounds(self) -> Bounds:
-        """What the column may hold."""
-        return Bounds(self.settle, self.low, self.high, self.decimals)
-
-    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move numbers to the nearest that the column may hold, upwards or downwards."""
-        return settled(values, self.bounds(), up=up)
-
-    def beside(self, value: Any, *, up: bool) -> Any:
-        """A number just above or below."""
-        return next_to(value, self.decimals, up=up)
-
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         plain = {
@@ -272,8 +247,8 @@ class AtomCodec(MeasuredCodec):
         if "whole" in data:
             codec = cls._between(arrays["lows"], arrays["highs"], data["decimals"], whole=data["whole"])
             return replace(codec, grain=grain)
-        ends = data["low"], data["high"]
-        return cls(arrays["lows"], arrays["highs"], *ends, data["decimals"], grain=grain)
+        numbers: Range = {"low": data["low"], "high": data["high"], "decimals": data["decimals"]}
+        return cls(arrays["lows"], arrays["highs"], **numbers, grain=grain)
 
 
 def grid_decimals(values: Floats, floor: int) -> int | None:

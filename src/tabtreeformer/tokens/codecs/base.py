@@ -58,10 +58,12 @@ class Codec(Protocol):
         """Fit values as `Column.read` gives them; None leaves the column to the next codec of the registry."""
 
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """The slots of the column at this index; none where there is nothing to learn."""
+        """The slots of the column at this index; none by default, where there is nothing to learn."""
+        return ()
 
     def encode(self, values: pd.Series) -> Ids:
         """Values (N,) → ids (N, slots)."""
+        return np.empty((len(values), 0), dtype=np.int64)
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
         """Any ids within the slots (N, slots) → plain values (N,); `rows` numbers what must not repeat in a table."""

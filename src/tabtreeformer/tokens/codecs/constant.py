@@ -15,8 +15,7 @@ from ...data.schema import CONSTANT, Column
 from ...errors import ConditionError, SchemaError
 from ..conditions import Condition
 from ..constraints.plain_columns import Bounds
-from ..layout import Slot
-from .base import Allowed, Codec, Ids
+from .base import Allowed, Codec
 from .plain_values import plain_value
 from .row_numbers import RowNumbers
 
@@ -45,14 +44,6 @@ class ConstantCodec(Codec):
                 f"infer the schema again"
             )
         return cls(distinct[0] if distinct else None)
-
-    def slots(self, column: int) -> tuple[Slot, ...]:
-        """None."""
-        return ()
-
-    def encode(self, values: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 0)."""
-        return np.empty((len(values), 0), dtype=np.int64)
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
         """The value in every row."""

@@ -17,13 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...config.settings import TokenConfig
-from ...data.schema import NUMERIC, Column
-from ...data.schema.numbers import count_decimals
-from ..constraints.plain_columns import Bounds
+from ...data.schema import Column
 from ..layout import Slot, SlotKind
 from .base import Floats, Ids
-from .grid import next_to, settled, whole_numbers
-from .measured import MeasuredCodec
+from .grid import whole_numbers
+from .number import NumberCodec
 from .row_numbers import RowNumbers
 
 if TYPE_CHECKING:
@@ -31,32 +29,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NumericCodec(MeasuredCodec):
+class NumericCodec(NumberCodec):
     """Fitted state of one numeric column."""
 
     name: ClassVar[str] = "quantile"
-    kinds: ClassVar[tuple[str, ...]] = (NUMERIC,)
     scheme: ClassVar[str | None] = "quantile"
 
     bin_edges: Floats
     quantile_edges: Floats
-    low: float | int
-    high: float | int
-    """Smallest and largest value seen; whole numbers stay whole, however large."""
-    decimals: int | None
-    """Decimals that write every value exactly (0 for whole numbers), None where there is no such number."""
 
     @classmethod
     def learn(cls, series: pd.Series, column: Column, config: TokenConfig) -> Self:
         """Fit both quantisers."""
         values = series.to_numpy(dtype=np.float64)
-        whole = int if pd.api.types.is_integer_dtype(series.dtype) else float
         return cls(
             bin_edges=fit_edges(values, config.bins, "kmeans"),
             quantile_edges=fit_edges(values, config.quantiles, "quantile"),
-            low=whole(series.min()),
-            high=whole(series.max()),
-            decimals=0 if whole is int else count_decimals(values),
+            **cls.range_of(series, values),
         )
 
     @property
@@ -93,18 +82,6 @@ class NumericCodec(MeasuredCodec):
         low, high = self._ends(ids)
         with np.errstate(divide="ignore"):
             return np.where(high > low, np.log(high - low), 0.0)
-
-    def bounds(self) -> Bounds:
-        """What the column may hold."""
-        return Bounds(self.settle, self.low, self.high, self.decimals)
-
-    def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move numbers to the nearest that the column may hold, upwards or downwards."""
-        return settled(values, self.bounds(), up=up)
-
-    def beside(self, value: Any, *, up: bool) -> Any:
-        """A number just above or below."""
-        return next_to(value, self.decimals, up=up)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

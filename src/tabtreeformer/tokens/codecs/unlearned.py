@@ -176,14 +176,6 @@ class KeyCodec(Codec):
         pattern = _protected(pattern, texts, config.rare_floor)
         return cls(pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts)))
 
-    def slots(self, column: int) -> tuple[Slot, ...]:
-        """None."""
-        return ()
-
-    def encode(self, values: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 0)."""
-        return np.empty((len(values), 0), dtype=np.int64)
-
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
         """Write one key per row."""
         keys = self.maker.write(rows or RowNumbers.first(len(ids)), rng)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -106,40 +107,29 @@ def run_in_processes(
         "files": {name: str(Path(path).absolute()) for name, path in files.items()},
         "cores": max(1, available_cores() // workers),
     }
-    waiting: queue.Queue[int] = queue.Queue()
-    for place in range(len(jobs)):
-        waiting.put(place)
-    results: queue.Queue[tuple[int, Any, BaseException | None]] = queue.Queue()
     crew = [_Worker(start) for _ in range(workers)]
-    stopped = threading.Event()
+    idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    for worker in crew:
+        idle.put(worker)
 
-    def serve(worker: _Worker) -> None:
-        while not stopped.is_set():
-            try:
-                place = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                results.put((place, _patiently(worker, jobs[place]), None))
-            except BaseException as error:
-                results.put((place, None, error))
-                return
+    def serve(place: int) -> tuple[int, Any]:
+        worker = idle.get()
+        try:
+            return place, _patiently(worker, jobs[place])
+        finally:
+            idle.put(worker)
 
-    threads = [threading.Thread(target=serve, args=(worker,), daemon=True) for worker in crew]
-    for thread in threads:
-        thread.start()
+    pool = ThreadPoolExecutor(workers)
     try:
-        for _ in range(len(jobs)):
-            place, result, error = results.get()
-            if error is not None:
-                raise error
-            yield place, result
+        # No list of the runs is kept, so that a result that was taken is no longer held.
+        for run in as_completed(pool.submit(serve, place) for place in range(len(jobs))):
+            yield run.result()
     finally:
-        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
         for worker in crew:
             worker.dismiss()
-        for worker, thread in zip(crew, threads, strict=True):
-            thread.join()
+        pool.shutdown()
+        for worker in crew:
             worker.end()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import EngineError, import_extra
-from .work import RETRIES, described, prepare, revived
+from .work import RETRIES, attempted, prepare, revived
 
 
 class _Worker:
@@ -21,20 +21,13 @@ class _Worker:
         for name, content in zip(names, contents, strict=True):
             files[name] = Path(self.folder.name) / name
             files[name].write_bytes(content)
-        self.failed: list[str] | None = None
-        try:
-            self.work = prepare(work, settings, files, 1)
-        except Exception as error:
-            self.failed = described(error)
+        self.work, self.failed = attempted(lambda: prepare(work, settings, files, 1))
 
     def do(self, place: int, job: Any) -> tuple[int, Any, list[str] | None]:
         """Place, result and error of one job."""
         if self.failed is not None:
             return place, None, self.failed
-        try:
-            return place, self.work(job), None
-        except Exception as error:
-            return place, None, described(error)
+        return place, *attempted(lambda: self.work(job))
 
 
 def run_on_ray(
@@ -47,7 +40,7 @@ def run_on_ray(
         here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers, "include_dashboard": False}
         try:
             ray.init(log_to_driver=False, logging_level="ERROR", **here)
-        except Exception as fault:  # Ray has no class for what goes wrong here
+        except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as fault:  # a ConnectionError is an OSError
             raise EngineError(f"Ray did not start, or cannot be reached: {fault}") from fault
     crew: list[Any] = []
     try:

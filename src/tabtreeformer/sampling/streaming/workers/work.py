@@ -24,9 +24,15 @@ def prepare(work: str, settings: Mapping[str, Any], files: Mapping[str, Path], c
     return done
 
 
-def described(error: BaseException) -> list[str]:
-    """An error as plain data."""
-    return [type(error).__name__, str(error)]
+def attempted(call: Callable[[], Any]) -> tuple[Any, list[str] | None]:
+    """The result of a call, or its error as plain data.
+
+    Whatever goes wrong in a worker is caught, as it has to reach the process that asked: there it is raised again.
+    """
+    try:
+        return call(), None
+    except Exception as error:
+        return None, [type(error).__name__, str(error)]
 
 
 def revived(kind: str, message: str) -> TabTreeFormerError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .work import described, prepare
+from .work import attempted, prepare
 
 
 def main() -> None:
@@ -18,18 +20,18 @@ def main() -> None:
     work = None
     for line in sys.stdin:
         message = json.loads(line)
-        answer: dict[str, Any]
-        try:
-            if work is None:
-                files = {name: Path(path) for name, path in message["files"].items()}
-                work = prepare(message["work"], message["settings"], files, message["cores"])
-                answer = {"result": None}
-            else:
-                answer = {"result": work(message["job"])}
-        except Exception as error:
-            answer = {"error": described(error)}
-        answers.write(json.dumps(answer) + "\n")
+        if work is None:
+            work, error = attempted(partial(_prepare, message))
+            result = None
+        else:
+            result, error = attempted(partial(work, message["job"]))
+        answers.write(json.dumps({"result": result} if error is None else {"error": error}) + "\n")
         answers.flush()
+
+
+def _prepare(message: dict[str, Any]) -> Callable[[Any], Any]:
+    files = {name: Path(path) for name, path in message["files"].items()}
+    return prepare(message["work"], message["settings"], files, message["cores"])
 
 
 if __name__ == "__main__":
