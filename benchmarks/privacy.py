@@ -111,7 +111,7 @@ def judge_again(model: TabTreeFormer, train: pd.DataFrame, test: pd.DataFrame, s
     from tabtreeformer.fitting.history import History
     from tabtreeformer.fitting.out_of_core import RowEncoder
     from tabtreeformer.fitting.split import split_rows
-    from tabtreeformer.privacy.gate import gate_seed, judge_model
+    from tabtreeformer.privacy.gate import gate_seed, verdict_on
 
     fitted, fit_seed = model.fitted_, np.random.SeedSequence(seed)
     if (fitted.record["seed"], fitted.record["rows"]) != (str(seed), len(train)):
@@ -128,7 +128,7 @@ def judge_again(model: TabTreeFormer, train: pd.DataFrame, test: pd.DataFrame, s
         histories=[History.from_json(run) for run in fitted.record["training"]],
         holdout=fitted.schema.validate(test),
     )
-    after = judge_model(fitted, evidence, before["mode"], None, gate_seed(fit_seed), Silent())
+    after = verdict_on(fitted, evidence, before["mode"], None, gate_seed(fit_seed), Silent())
     if not np.isclose(after["measures"]["dcr"]["value"], before["measures"]["dcr"]["value"]):
         raise ValueError("other rows were compared than when the model was fitted")
     fitted.record["privacy"] = after | {"memorisation": meter}

@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_rows(build, mixed):
     one, same, other = (build(random_state=s).fit(mixed) for s in (3, 3, 4))
     first = one.sample(50)
     pd.testing.assert_frame_equal(first, same.sample(50))
-    assert not first.equals(one.sample(50))  # a second call goes on
+    assert not first.equals(one.sample(50))  # a second call continues
     assert not first.equals(other.sample(50))
     pd.testing.assert_frame_equal(one.sample(50, random_state=9), same.sample(50, random_state=9))
     assert not one.sample(50, random_state=9).equals(one.sample(50, random_state=10))
@@ -80,7 +80,7 @@ def test_half_of_the_rows_come_from_each_network(fitted, monkeypatch):
     )
     fitted.sample(9)
     assert {model for model, _ in asked} == set(fitted.fitted_.models)
-    assert sorted(rows for _, rows in asked) == [4, 5]  # which of them has one more hangs on the seed
+    assert sorted(rows for _, rows in asked) == [4, 5]  # which of them has one more depends on the seed
 
 
 def test_rows_of_the_two_networks_take_turns(build, mixed):

@@ -38,7 +38,7 @@ from .fitting.holdout import set_aside
 from .fitting.request import EVERY_SECONDS, Request, open_source
 from .privacy.attacked import Attacked
 from .privacy.dp import DP
-from .privacy.gate import check_rows, gate_seed, judge_model, verdict_lines, warn_if_failed, warn_if_file_leaks
+from .privacy.gate import check_rows, gate_seed, verdict_lines, verdict_on, warn_if_failed, warn_if_file_leaks
 from .sampling.methods import Drawing, Scoring
 from .sharing.hub import OnHub
 
@@ -236,7 +236,7 @@ class TabTreeFormer(Drawing, Scoring, Attacked, OnHub, BaseEstimator):  # type: 
         return self._announced(seed, progress)
 
     def _verdict(self, fitted: Fitted, evidence: Any, seed: np.random.SeedSequence, progress: Progress) -> Any:
-        return judge_model(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
+        return verdict_on(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
 
     def _take(self, df: Any, holdout: Any, seed: np.random.SeedSequence, progress: Progress) -> tuple[Any, Any]:
         """The rows to learn from, and those that are set aside."""

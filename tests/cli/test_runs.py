@@ -49,7 +49,7 @@ def test_an_interrupted_fit_writes_the_best_so_far_and_goes_on(fit, interrupted,
     assert (tmp_path / "m.tabtree.run").is_dir()
     interrupted.undo()
     code, _, err = fit("--resume")
-    assert (code, "going on with the run in m.tabtree.run" in err) == (0, True)
+    assert (code, "continuing the run in m.tabtree.run" in err) == (0, True)
     record = TabTreeFormer.load(tmp_path / "m.tabtree", verbose=False).fitted_.record
     assert record["seed"] == early["seed"]
     assert "interrupted" not in record
@@ -59,7 +59,7 @@ def test_an_interrupted_fit_writes_the_best_so_far_and_goes_on(fit, interrupted,
 def test_an_interrupted_fit_without_checkpoints_says_how_to_have_them(fit, interrupted, tmp_path):
     code, _, err = fit()
     assert code == 130
-    assert "fit with --resume from the start, to be able to go on next time" in err
+    assert "fit with --resume from the start, to be able to continue next time" in err
     assert (tmp_path / "m.tabtree").exists()
 
 

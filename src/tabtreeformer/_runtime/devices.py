@@ -18,7 +18,7 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         if not torch.cuda.is_available():
             return torch.device("cpu")
-        local = os.environ.get("LOCAL_RANK")  # torchrun's: one GPU a process
+        local = os.environ.get("LOCAL_RANK")  # torchrun's: one GPU per process
         return torch.device("cuda" if local is None else f"cuda:{local}")
     try:
         device = torch.device(name)

@@ -49,7 +49,7 @@ def check_writable(path: str | os.PathLike[str], n_bytes: int = 0) -> None:
 
 
 def check_room(folder: Path, n_bytes: int, what: str, way_out: str = "make room or name another place") -> None:
-    """Say before the work that a disk has no room for so many bytes."""
+    """Say before the work that a disk has no room for this many bytes."""
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise OutputError(

@@ -1,4 +1,4 @@
-"""What a long operation tells the person who waits for it.
+"""What a long operation shows the person who waits for it.
 
 Work reports through a `Progress`; who shows it, and whether at all, is decided by the caller.
 """
@@ -15,13 +15,13 @@ from ..errors import ConfigError
 
 
 class Task(Protocol):
-    """One stage of the work: so many units, and facts that change on the way."""
+    """One stage of the work: its units, and facts that change on the way."""
 
     def advance(self, units: int = 1, **facts: str) -> None:
         """Say that `units` more are done; `facts` are shown beside the bar, by name."""
 
     def close(self) -> None:
-        """Say that the stage has ended, be it before its total."""
+        """Say that the stage has ended, even if before its total."""
 
 
 class Progress(Protocol):
@@ -53,7 +53,7 @@ class Silent:
 
 
 class Console:
-    """A live line a stage on stderr, kept when it is over if it took a while; not on a terminal, only that.
+    """One live line per stage on stderr, kept if the stage took a while; without a terminal, only those kept lines.
 
     Stages may run side by side in threads: one display shows all that are open. rich is imported when the first stage
     starts, so that building one costs nothing.
@@ -85,7 +85,7 @@ class Console:
         console.print(message, markup=False, highlight=False, soft_wrap=True)
 
     def _closed(self) -> None:
-        """The display goes with the last open stage."""
+        """The display is closed with the last open stage."""
         with self._lock:
             self._open -= 1
             if not self._open:
@@ -150,7 +150,7 @@ def parse_duration(text: str) -> float:
         n = match[1]
         raise ConfigError(f"{text!r} has no unit; write {n}s for seconds, {n}m for minutes or {n}h for hours")
     if match is None or not float(match[1]):
-        raise ConfigError(f"{text!r} is no time above zero; write 90s, 5m or 1.5h")
+        raise ConfigError(f"{text!r} is not a time above zero; write 90s, 5m or 1.5h")
     return float(match[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
 
 

@@ -52,7 +52,7 @@ def threads_for(width: int) -> Iterator[None]:
 def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
     """Do work(0) and work(1), at once where there are cores; if one fails or the user interrupts, `give_up` is called.
 
-    Two threads are enough, because PyTorch lets go of Python's lock while it computes.
+    Two threads are enough, because PyTorch releases Python's lock while it computes.
     """
     import torch
 
@@ -63,7 +63,7 @@ def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
     threads = max(1, torch.get_num_threads() // 2)
 
     def one(j: int) -> None:
-        torch.set_num_threads(threads)  # what the main thread was told does not hold here
+        torch.set_num_threads(threads)  # the setting of the main thread does not apply here
         work(j)
 
     with ThreadPoolExecutor(2) as pool:

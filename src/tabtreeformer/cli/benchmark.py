@@ -27,7 +27,7 @@ class BenchmarkOptions:
         str | None,
         typer.Option(
             help="Names separated by commas, or files with a class Generator; by default auto, the controls and other "
-            "installed packages. Always there: auto, trees, S, L, NM, holdout, identity, marginals, bootstrap.",
+            "installed packages. Always available: auto, trees, S, L, NM, holdout, identity, marginals, bootstrap.",
             show_default=False,
         ),
     ] = None

@@ -3,9 +3,9 @@
 COLUMN=VALUE       equal                    COLUMN=A..B      between, both included
 COLUMN=A,B,C       one of                   COLUMN=>=VALUE   and >, <=, <, !=
 COLUMN=missing     no value                 COLUMN=present   any value
-COLUMN="VALUE"     equal to what stands between the quotes, be it `missing` or `a,b`
+COLUMN="VALUE"     equal to what is between the quotes, e.g. `missing` or `a,b`
 
-What stands after the first = is the condition; of columns whose names hold one, the longest name that fits is meant.
+What follows the first = is the condition; of columns whose names hold one, the longest name that fits is meant.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 CONDITION = (
     "Every row meets it: sex=Female, age=30..40 (between), state=CA,NY (one of), 'hours=>=40' (also >, <, <=, !=), "
-    "note=missing, note=present. Double quotes take a value as it stands: 'town=\"Paris, Texas\"'."
+    "note=missing, note=present. Double quotes take a value literally: 'town=\"Paris, Texas\"'."
 )
 
 
 def read_conditions(texts: list[str], table: TableCodec) -> dict[str | int, Condition]:
-    """Read `--given` options, one a column."""
+    """Read `--given` options, one per column."""
     from ..errors import ConfigError
 
     conditions: dict[str | int, Condition] = {}
@@ -41,7 +41,7 @@ def read_conditions(texts: list[str], table: TableCodec) -> dict[str | int, Cond
 
 
 def read_condition(text: str, codec: ColumnCodec) -> Condition:
-    """Read what stands after `COLUMN=`."""
+    """Read what follows `COLUMN=`."""
     from ..data.schema import MEASURED
     from ..tokens import conditions as c
 

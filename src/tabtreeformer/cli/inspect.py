@@ -40,7 +40,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     )
     if not summary["networks"]:
         console.print(
-            Text(printable(f"trees      they write, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
+            Text(printable(f"trees      that write, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
         )
     else:
         _show_networks(console, summary)

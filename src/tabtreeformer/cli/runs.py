@@ -29,7 +29,7 @@ def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | No
     from ..fitting.checkpoint.folder import holds_a_run
 
     if not resume and holds_a_run(folder):
-        raise ConfigError(f"{folder} holds an unfinished run; continue it with --resume, or delete it to start anew")
+        raise ConfigError(f"{folder} holds an unfinished run; continue it with --resume, or delete it to start again")
     return folder
 
 
@@ -84,7 +84,7 @@ def fit_and_save(
             warnings.simplefilter("ignore", PrivacyWarning)  # the verdict was shown at the end of the fit
             model.save(paths.model)
     if model.fitted_.record.get("interrupted"):
-        how = "the same command and --resume" if folder else "--resume from the start, to be able to go on next time"
+        how = "the same command and --resume" if folder else "--resume from the start, to be able to continue next time"
         if team.first:
             typer.echo(f"ttf: stopped early; wrote the best so far to {paths.model}; fit with {how}", err=True)
         raise typer.Exit(130)
@@ -104,7 +104,7 @@ def _write_parts(data: FitInput, paths: Paths) -> None:
 
 
 def model_bytes(config: Config, n_rows: int, n_columns: int) -> int:
-    """Approximate size of a model file, before trees and codec are known; rather too large than too small."""
+    """Approximate size of a model file, before trees and codec are known; better too large than too small."""
     model, tokens = config.model, config.tokens
     layers = model.layers * (4 * model.width**2 + 2 * model.width * model.feed_forward)
     ids = n_columns * (tokens.bins + tokens.quantiles) if model.softmax == "allowed" else tokens.quantiles

@@ -21,9 +21,7 @@ def score(
     ] = False,
     outliers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Only the N least likely rows, each with a reason in words.", show_default=False
-        ),
+        typer.Option(metavar="N", help="Only the N least likely rows, each with a reason.", show_default=False),
     ] = None,
     strict: Strict = False,
 ) -> None:

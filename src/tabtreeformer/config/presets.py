@@ -147,7 +147,7 @@ def trees_alone(n_rows: int) -> Config:
 
 
 def writes_trees(preset: str, privacy: str, changed: Iterable[str]) -> bool:
-    """Whether trees write: where they are asked for, and under `auto` where nobody has to be protected.
+    """Whether trees write: where they are asked for, and under `auto` where no row needs protection.
 
     Whoever changes settings of the network (`changed` are the sections) wants one.
     """
@@ -189,19 +189,19 @@ def configure(
 ) -> Config:
     """Return the preset with `overrides` applied; a section is a mapping of fields or a whole dataclass.
 
-    `auto` looks at the table: its rows, its columns and the classes of its target. `privacy` says when it stops because
-    it memorises; the training of the paper's presets stays the paper's.
+    `auto` depends on the table: its rows, its columns and the classes of its target. `privacy` says when it stops
+    because it memorises; the training of the paper's presets stays the paper's.
     """
     one_of("preset", preset, (AUTO, TREES, *PRESETS))
     check_privacy(privacy)
     if private:
         if preset != AUTO:
-            raise ConfigError(f"differential privacy is there for preset 'auto' alone, got {preset!r}")
+            raise ConfigError(f"differential privacy is available for preset 'auto' only, got {preset!r}")
         return override(private_auto(n_rows, n_columns), overrides, prefix="")
     if preset == TREES:
         return _trees(overrides, n_rows)
     if overrides.get("forest") is not None:
-        raise ConfigError(f"settings of forest are for preset '{TREES}' alone, got {preset!r}")
+        raise ConfigError(f"settings of forest are for preset '{TREES}' only, got {preset!r}")
     if preset != AUTO:
         return override(PRESETS[preset], overrides, prefix="")
     tree = overrides.get("tree", {})

@@ -236,7 +236,7 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     sampling: SampleConfig = field(default_factory=SampleConfig)
     forest: ForestConfig | None = None
-    """Where it is there, trees write and no network is trained."""
+    """If set, trees write and no network is trained."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; `from_json` gives an equal config back."""

@@ -1,11 +1,11 @@
-"""What at least so many rows support: labels, ranges and intervals that describe no single row.
+"""What enough rows support: labels, ranges and intervals that describe no single row.
 
 Everything here is learned from counts: distinct values, ascending, and how many rows have each. Whoever has other
 counts of the same table, rounded or with noise, gets what those support.
 
-A label is kept if `floor` rows have it. A number keeps its own id if `floor` rows have it; all others are told by the
-mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals lie half a step beside
-the grid, where no value of the column can lie, so that an end never is a value of a row.
+A label is kept if `floor` rows have it. A number keeps its own id if `floor` rows have it; all others are described by
+the mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals lie half a step
+beside the grid, where no value of the column can lie, so that an end never is a value of a row.
 
 Shapes: `D` distinct values, `Q` intervals.
 """
@@ -30,11 +30,11 @@ LIMITS = (
     *(float(np.nextafter(float(np.iinfo(whole).max) + 1, 0)) // 1 for whole in TYPES),
     *(side * float(np.finfo(real).max) for side in (-1, 1) for real in (np.float16, np.float32, np.float64)),
 )
-"""Where shares, percentages and amounts end, and types of numbers: no range goes on across them."""
+"""Where shares, percentages and amounts end, and types of numbers: no range extends across them."""
 WIDEST, NARROWEST = 3.5, 1.5
-"""Factor between the ranks of the groups that tell a tail: at most, and too little to tell anything."""
+"""Factor between the ranks of the groups that a tail is estimated from: maximum, and too small to estimate anything."""
 MOST_GROWTH = 0.7
-"""Gaps are taken to shrink outwards at least by this factor: three groups of a few rows tell heavy tails badly."""
+"""Gaps are taken to shrink outwards at least by this factor: three groups of a few rows estimate heavy tails badly."""
 OUTERMOST = 0.56
 """Rank at which the outermost row is expected: exp of minus Euler's constant."""
 LARGEST_GRID = 2.0**50
@@ -45,7 +45,7 @@ def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | No
     """Places of the labels that enough rows have, and the code of all others among them; None where there are none.
 
     The others are a group, coded after the kept ones. Where even all together are too few they are taken for the
-    commonest label, so that no code stands for them alone.
+    commonest label, so that no code means them alone.
     """
     kept = np.flatnonzero(counts >= floor)
     if not len(kept) or len(kept) == len(counts):
@@ -70,7 +70,7 @@ def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float
 
 
 def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
-    """How far the numbers probably reach, told without the `floor` - 1 rows that lie farthest out on either side.
+    """How far the numbers probably reach, estimated without the `floor` - 1 rows that lie farthest out on either side.
 
     Ranges that end where the last rows are supported are narrower than the table's, which shows in everything that is
     cut by the range of a column. From three groups of rows near each end, at ranks that grow by the same factor,
@@ -168,7 +168,7 @@ class _Grid:
 
     @classmethod
     def of(cls, distinct: Floats, decimals: int | None) -> _Grid | None:
-        """The grid of so many decimals, or a coarser one that holds all values too where that has too many steps."""
+        """The grid of this many decimals, or a coarser one that holds all values too where that has too many steps."""
         largest = float(np.abs(distinct).max(initial=0))
         while decimals is not None and largest * 10.0**decimals > LARGEST_GRID:
             decimals = decimals - 1 if np.array_equal(np.round(distinct, decimals - 1), distinct) else None
@@ -286,7 +286,7 @@ def _ends(
 def _reach_out(
     groups: list[_Group], lows: Floats, highs: Floats, reach: tuple[float, float], grid: _Grid | None
 ) -> None:
-    """Let the outermost intervals go as far as the table probably does, in place."""
+    """Let the outermost intervals reach as far as the table probably does, in place."""
     if not groups[0].atom and reach[0] < lows[0]:
         lows[0] = reach[0] if grid is None else grid.beside(reach[0])
     if not groups[-1].atom and reach[1] > highs[-1]:

@@ -16,12 +16,12 @@ UtilityMode = Literal["quick", "tuned"]
 # NOTE[PAPER]: the paper says every held-out row, and as many synthetic ones; we use at most this many of each,
 # because time grows with them and a test of 20,000 against 20,000 leaves little open. Its own tables have fewer.
 MAX_QUERIES = 20_000
-"""Rows whose nearest neighbours are looked for, unless asked otherwise."""
+"""Rows whose nearest neighbours are searched for, by default."""
 MAX_ATTACKS = 2_000
-"""Rows, or sentences about rows, that each attack is tried on, unless asked otherwise."""
+"""Rows, or sentences about rows, that each attack is tried on, by default."""
 
 SYNTHETIC = "synthetic rows"
-"""What the table under judgement is called, unless it is a reference."""
+"""What the table under evaluation is called, unless it is a reference."""
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,7 @@ from .encoding import Table
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What a metric looks at: the rows learned from, held-out rows, and the rows to score."""
+    """What a metric reads: the rows learned from, held-out rows, and the rows to score."""
 
     train: Table
     test: Table | None
@@ -26,7 +26,7 @@ class Tables:
         return self.test
 
     def capped(self, most: int) -> str | None:
-        """Say where not all rows were looked at."""
+        """Say where only a part of the rows was measured."""
         if min(table.n_rows for table in (self.test, self.synthetic) if table is not None) <= most:
             return None
         return f"measured on {most:,} rows drawn from each table"

@@ -1,4 +1,4 @@
-"""Which figures of an evaluation are leaks, in words and numbers. The limits are defined here and nowhere else.
+"""Which figures of an evaluation are leaks, as sentences with numbers. The limits are defined here and nowhere else.
 
 They are ours: round numbers that we would defend to a colleague, not laws. What few rows could do by chance is no leak.
 """
@@ -15,15 +15,15 @@ from .evaluate import Evaluation
 from .score import Score
 
 MEMBERSHIP = 0.6
-"""Largest membership AUC that is safe, unless so few rows were held out that chance alone goes beyond it."""
+"""Largest membership AUC that is safe, unless chance alone reaches more because few rows were held out."""
 FOUND = 0.05
-"""Largest share of members that may be found at 1 % false positives, unless chance alone goes beyond it."""
+"""Largest share of members that may be found at 1 % false positives, unless chance alone reaches more."""
 TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
-"""Largest AUC of the attack by density at each level of privacy, unless chance alone goes beyond it."""
+"""Largest AUC of the attack by density at each level of privacy, unless chance alone reaches more."""
 TRACED = 0.02
-"""Largest share of members that it may be sure of, at 1 % false positives, unless chance alone goes beyond it."""
+"""Largest share of members that it may be sure of, at 1 % false positives, unless chance alone reaches more."""
 RISK = 0.05
-"""Largest risk of an attack that is safe, unless so few attacks were possible that chance alone goes beyond it."""
+"""Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 NEEDED = ("dcr", "membership", "copies")
 """Without these nothing is said."""
@@ -47,7 +47,7 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 
     One leak found condemns a table, and the more tests there are, the sooner one of them finds by chance what is not
     there. So each has its share of what may go wrong, that `tests` of them together have the confidence of the
-    evaluation, 95 % unless it was asked for another. Intervals of the attacks keep that confidence.
+    evaluation, 95 % by default. Intervals of the attacks keep that confidence.
     """
     scores = evaluation.scores
     if any(name not in scores for name in NEEDED):
@@ -66,7 +66,7 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 
 
 def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = CONFIDENCE) -> list[Finding]:
-    """Judge a membership attack (`MembershipAttack.to_json`): by its AUC, and by those whom it is sure of."""
+    """What a membership attack (`MembershipAttack.to_json`) shows: by its AUC, and by those whom it is sure of."""
     by = " by likelihood" if measure != "membership" else ""
     leak = attack["auc"] > max(MEMBERSHIP, by_chance(attack, confidence))
     found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]

@@ -173,7 +173,7 @@ def join() -> Team:
 
 
 def _leave() -> None:
-    """End the threads of the group: one that lets go of a tensor while the interpreter ends would abort the process."""
+    """End the threads of the group: one that releases a tensor while the interpreter ends would abort the process."""
     if dist.is_initialized():
         gc.collect()  # networks in cycles still hold the group, whose threads end with the last that holds it
         dist.destroy_process_group()

@@ -44,9 +44,9 @@ class Reading:
     error: float
     """Its standard error."""
     memorised: int
-    """Own rows, of those looked at, that are likelier than nearly all of the other half, above what chance makes."""
+    """Own rows, of those read, that are likelier than nearly all of the other half, above what chance makes."""
     rows: int
-    """Own rows looked at."""
+    """Own rows read."""
 
     def to_json(self) -> dict[str, float | int]:
         """Plain data."""

@@ -62,7 +62,7 @@ class Run:
     def train(
         self, rows: Tensor, allowance: Allowance, checkpoint: str, parts: tuple[Rows, Rows] | None = None
     ) -> None:
-        """Learn token rows (N, L), all of them or a part that is validated on another, in the time that there is.
+        """Learn token rows (N, L), all of them or a part that is validated on another, in the available time.
 
         `checkpoint` names the stage of the run folder. Early stopping and the weights that are kept follow the config.
         """
@@ -136,7 +136,7 @@ class Run:
         return {"valid": f"{valid_loss:.3f}", "memorised": f"{reading.gap:.2f} nats/row"}
 
     def _keep_weights(self) -> None:
-        """Put the best weights into the network, where there are such."""
+        """Put the best weights into the network, if there are any."""
         if self.best is not None:
             self.model.load_state_dict(self.best)
         self.history.batch_size = self.updater.batch_size

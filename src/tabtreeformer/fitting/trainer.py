@@ -114,4 +114,5 @@ def _estimate(shared: History, steps: int, side_by_side: bool, allowance: Allowa
     """How long it may take, from the pace of the shared start."""
     longest = shared.seconds / max(shared.steps, 1) * steps * (1 if side_by_side else 2)
     left = (1 - allowance.used) * allowance.seconds if math.isfinite(allowance.seconds) else longest
-    return f"at most {duration(min(longest, left))} from now on; usually less, as training stops when it no longer pays"
+    most = duration(min(longest, left))
+    return f"at most {most} from now on; usually less, as training stops when it no longer improves"

@@ -1,4 +1,4 @@
-"""One optimiser step: the loss of a batch, its gradients and the update, within the memory that there is."""
+"""One optimiser step: the loss of a batch, its gradients and the update, within the available memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees that write: a second writer over value ids, for tables in which nobody has to be protected.
+"""Trees that write: a second writer over value ids, for tables whose rows need no protection.
 
 One tree per slot reads the ids of the slots before it; the rows of a leaf are what is drawn from there. Growing takes
 about a second, writing a hundred thousand rows another one. No torch is imported in this room.

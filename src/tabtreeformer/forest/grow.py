@@ -80,7 +80,7 @@ def grow(
     if len(ids) < MIN_ROWS_SHARED:
         written = [grown(place) for place in places]
     else:
-        # scikit-learn lets go of Python's lock while it grows a tree; the last, with most to read, first.
+        # scikit-learn releases Python's lock while it grows a tree; the last, with most to read, first.
         with ThreadPoolExecutor(available_cores()) as pool:
             written = list(pool.map(grown, reversed(places)))[::-1]
     context = tuple(slot.size for slot in slots[:n_context])
@@ -159,7 +159,7 @@ def _grow_tree(
 
 
 def _features(slot: int, target: Target, ids: NDArray[Any], places: NDArray[np.float64]) -> list[tuple[int, Any]]:
-    """What a slot tells as features: for each, a number for every id (S,)."""
+    """What a slot offers as features: for each, a number for every id (S,)."""
     size = target.size
     if target.ordered or size <= 2:
         return [(slot, np.arange(size, dtype=np.float32))]

@@ -2,7 +2,7 @@
 
 Particles pass through the slots in order: what is free is drawn, what is given is taken, and a particle is weighted by
 the share of what is given after what it has drawn so far. Particles are resampled by their weights. Where few different
-ones are left, slots are drawn anew one by one, each given all the others (Metropolis steps with the slot's own shares
+ones are left, slots are drawn again one by one, each given all the others (Metropolis steps with the slot's own shares
 as the proposal).
 
 Shapes: `n` rows, `P` particles per row, `C` slots of context, `D` slots to write, `S` ids of a slot.
@@ -28,7 +28,7 @@ CANDIDATES, MAX_ROUNDS = 4, 12
 PARTICLES = 32
 """Particles per row whose gaps lie before something given."""
 SWEEPS = 3
-"""How often every slot is drawn anew where particles degenerate."""
+"""How often every slot is drawn again where particles degenerate."""
 MAX_CELLS = 2**17
 """Particles that are held at a time."""
 DRAWS = 8
@@ -165,7 +165,7 @@ def _filled(
 
 
 def _refresh(forest: Forest, rows: Ids, free: NDArray[np.bool_], allowed: Allowed, rng: np.random.Generator) -> Ids:
-    """Draw the free slots (n, J) of rows anew, one by one, given all that the first J slots hold."""
+    """Draw the free slots (n, J) of rows again, one by one, given all that the first J slots hold."""
     C, J = len(forest.context), free.shape[1]
     rows = rows.copy()
     logs = log_shares(forest, rows, range(J))

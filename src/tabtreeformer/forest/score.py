@@ -99,7 +99,7 @@ def fit_score(
 
 
 def _features(slot: int, ids: NDArray[Any], size: int, ordered: bool) -> list[tuple[int, NDArray[np.float64]]]:
-    """What a slot tells a score: for each feature, a number per id."""
+    """What a slot offers a score: for each feature, a number per id."""
     if ordered:
         rows = np.bincount(ids, minlength=size)
         ranks = (np.cumsum(rows) - rows / 2) / len(ids)

@@ -2,8 +2,8 @@
 
 Two numbers that together tell the category nearly always. All three columns stay as they are, so that whoever draws
 them learns what depends on the place. Where a position does not lie in its category, the category gives way: it becomes
-one in whose area the position lies. Only a position in nobody's area is moved, into the nearest. An area is told by its
-range, its middle, its spread and its slant, which are means over enough rows.
+one in whose area the position lies. Only a position in nobody's area is moved, into the nearest. An area is described
+by its range, its middle, its spread and its slant, which are means over enough rows.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Area(PutsRight):
         """Inverse of `to_json`."""
         areas = {value: tuple(float(number) for number in own) for value, own in data["areas"]}
         if any(len(own) != 10 or not own[0] > 0 or not min(own[7:9]) > 0 or abs(own[9]) >= 1 for own in areas.values()):
-            raise ValueError(f"the areas of {data['by']!r} cannot be")
+            raise ValueError(f"the areas of {data['by']!r} are invalid")
         first, second = data["targets"]
         decimals = data["decimals"][0], data["decimals"][1]
         return cls((first, second), data["by"], areas, decimals, data["support"], data["exceptions"])

@@ -3,7 +3,7 @@
 country_code = code                            the same label
 deck = first 1 of cabin                        a beginning; `last 4 of …` an end
 login = lower case of name                     or upper case
-full_name = first_name & ' ' & last_name       joined, with what stands between
+full_name = first_name & ' ' & last_name       joined, with what is between
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_LETTERS = 12
 """Of beginnings and ends."""
 PROBES = 200
 BETWEEN = (" ", "", "-", "_", ", ", "/", ".", ":", " - ")
-"""What may stand between joined texts."""
+"""What may be between joined texts."""
 _CHANGES: Mapping[str, Callable[[str], str]] = {
     "": lambda text: text,
     "lower case": str.lower,
@@ -59,7 +59,7 @@ class Copy:
     change: str = ""
     """Of a single source: nothing, `first 3`, `last 2`, `lower case`, `upper case`."""
     between: str = ""
-    """What stands between several sources."""
+    """What is between several sources."""
     near: bool = False
     support: int = 0
     exceptions: int = 0

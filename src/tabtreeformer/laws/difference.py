@@ -37,7 +37,7 @@ MIN_COVERED = 0.98
 MIN_SPAN = 3.0
 """Of a column that others may be a share of: its largest numbers, in smallest ones."""
 NARROWER = 0.7
-"""Only differences whose middle half is this much narrower than the target's are looked at."""
+"""Only differences whose middle half is this much narrower than the target's are considered."""
 
 
 @dataclass(frozen=True)

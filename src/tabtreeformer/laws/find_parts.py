@@ -25,7 +25,7 @@ ZONES = (
 OFFSETS = (*range(-12, 0), *range(1, 15), 5.5, 9.5)
 PROBES = 300
 MIN_PROBE, MIN_SHARE = 0.97, 0.97
-"""Share of rows in which a part must be the target's value: of the probes, and of all rows looked at."""
+"""Share of rows in which a part must be the target's value: of the probes, and of all rows read."""
 MIN_ROWS = 50
 MAX_LABELS = 60
 NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")

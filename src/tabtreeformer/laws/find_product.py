@@ -1,7 +1,7 @@
 """Finds products, quotients, percentages and conversions of units.
 
 Candidates come from a few rows (the median of the ratio to each other column or pair must be a short number), and are
-then checked in all rows that are looked at, to the last decimal. A percentage is exact from its parts, a part is not
+then checked in all rows that are read, to the last decimal. A percentage is exact from its parts, a part is not
 exact from its percentage: the grids of the columns decide, because only what comes out exactly is kept.
 """
 

@@ -35,7 +35,7 @@ class Together:
     member: State
     leader: State
     fill: Any = None
-    """What stands for the member's state before tokenizing: never the state itself."""
+    """What replaces the member's state before tokenizing: never the state itself."""
     fills: bool = True
     """Whether it does; not where another law computes the member, which would be given values that mean nothing."""
     support: int = 0

@@ -169,9 +169,9 @@ def _reduced(implies: NDArray[np.bool_], states: States) -> NDArray[np.bool_]:
     """Without what is said by way of a third state, and without one half of what goes both ways."""
     rows = states.masks.sum(1)
     same = implies & implies.T
-    # Of states that are on in the same rows, the first stands for all.
-    stands = np.array([int(np.argmax(same[i] | (np.arange(len(rows)) == i))) for i in range(len(rows))])
-    first = stands == np.arange(len(rows))
+    # Of states that are on in the same rows, the first represents all.
+    representative = np.array([int(np.argmax(same[i] | (np.arange(len(rows)) == i))) for i in range(len(rows))])
+    first = representative == np.arange(len(rows))
     strict = implies & ~same & first[:, None] & first[None, :]
     through = (strict.astype(np.float32) @ strict.astype(np.float32)) > 0
     return np.asarray(strict & ~through)

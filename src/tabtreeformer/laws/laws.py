@@ -106,7 +106,7 @@ class Laws:
         return scales
 
     def explain(self) -> dict[Name, str]:
-        """What is learned of each column, in words."""
+        """What is learned of each column, as sentences."""
         words: dict[Name, str] = {}
         for name in self.schema.names:
             own = [law for law in self.laws if name in law.writes]
@@ -148,7 +148,7 @@ def must_precede(first: Law, second: Law, schema: Schema) -> bool:
     """Whether one law must be expressed before another: it reads, or still needs, what the other changes.
 
     Of two laws about one column, what puts right is restored after what computes; of two that put right, the form that
-    stands later in `FORMS` is restored first.
+    is later in `FORMS` is restored first.
     """
     if set(second.writes) & set(first.reads):
         return True

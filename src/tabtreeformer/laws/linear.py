@@ -40,7 +40,7 @@ class Linear(Computed):
 
     @property
     def formula(self) -> str:
-        """The sum in words."""
+        """The sum as a sentence has it."""
         units = self.units or (None,) * len(self.terms)
         words = ""
         for (factor, name), unit in zip(self.terms, units, strict=True):

@@ -70,7 +70,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """As it stands in sentences."""
+        """As sentences have it."""
         shift = f" {'+' if self.hours > 0 else '-'} {number(abs(self.hours))} hours" if self.hours else ""
         return f"{quoted(self.name)}{f' in {self.zone}' if self.zone else shift}"
 

@@ -29,7 +29,7 @@ def scaled(values: Values, factor: float) -> Values:
 
 
 def rounded(values: Values, decimals: int, rounding: str) -> Values:
-    """Numbers to so many decimals."""
+    """Numbers to this many decimals."""
     if rounding == NEAREST:
         return np.round(values, decimals)
     scale = 10.0**decimals
@@ -57,7 +57,7 @@ class Product(Computed):
 
     @property
     def formula(self) -> str:
-        """The product in words."""
+        """The product as a sentence has it."""
         words = [quoted(name) for name in self.factors]
         inverse = round(1 / self.factor) if 0 < self.factor < 1 else 0
         inverse = inverse if inverse and abs(inverse * self.factor - 1) < 1e-12 else 0

@@ -29,7 +29,7 @@ class Candidate:
     bits: float
     """Held-out bits per row that it saves, of the columns that it writes, its own description paid."""
     exact: bool
-    """No exception in any row that was looked at; exact laws are chosen before near ones."""
+    """No exception in any row that was read; exact laws are chosen before near ones."""
     share: float = 0.0
     """Rows that obey, of those in which it applies: near laws that nearly always hold come before mere savings."""
 
@@ -69,7 +69,7 @@ class Search:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """The numeric columns of the rows that are looked at."""
+        """The numeric columns of the rows that are read."""
         numeric = [(c.name, self.frame.floats(c.name)) for c in self.frame.schema.columns if c.kind == NUMERIC]
         pairs = [(name, own) for name, own in numeric if np.nanmax(np.abs(own), initial=0.0) < LARGEST]
         names, columns = [name for name, _ in pairs], [own for _, own in pairs]
@@ -85,7 +85,7 @@ class Search:
         return {name: self.length(own.matrix[:, i], own.step(i)) for i, name in enumerate(own.names)}
 
     def length(self, values: NDArray[np.float64], step: float) -> float:
-        """Held-out bits per row of numbers, one per row that is looked at."""
+        """Held-out bits per row of numbers, one per row that is read."""
         seen, held = self.rows
         return code_length(values[seen], values[held], step)
 

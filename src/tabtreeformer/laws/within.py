@@ -1,7 +1,7 @@
 """A number that lies in a range of its own for each category: prices of a product, weights of a species.
 
 Before tokenizing the number becomes its place in the range of its category, between 0 and 1. Whatever a writer draws
-lies inside. Ranges and the cells inside them are told by means of enough rows each.
+lies inside. Ranges and the cells inside them are described by means of enough rows each.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Within:
         """Inverse of `to_json`."""
         knots = {value: tuple(own) for value, own in data["knots"]}
         if any(len(own) < 2 or list(own) != sorted(own) for own in (*knots.values(), data["rest"])):
-            raise ValueError(f"the ranges of {data['target']!r} cannot be")
+            raise ValueError(f"the ranges of {data['target']!r} are invalid")
         return cls(**{**data, "knots": knots, "rest": tuple(data["rest"])})
 
 

@@ -1,6 +1,6 @@
 """The sentences of laws: names, numbers and marks.
 
-Names with anything but letters, digits and underscores stand between backticks: `unit price`.
+Names with anything but letters, digits and underscores are written between backticks: `unit price`.
 """
 
 from __future__ import annotations

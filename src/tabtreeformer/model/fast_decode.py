@@ -171,7 +171,7 @@ class SlotRows:
         return x[:, -1]
 
     def _attend(self, layer: _Layer, normed: Tensor, cache: Tensor) -> Tensor:
-        """One new position (d, B) looks at all up to itself (L, 2 d, B) → (d, B)."""
+        """One new position (d, B) attends to all up to itself (L, 2 d, B) → (d, B)."""
         d, B = normed.shape
         query = torch.addmm(layer.query_bias, layer.query, normed).view(self.steps.heads, -1, B)  # (H, d/H, B)
         pairs = cache.view(len(cache), 2, self.steps.heads, -1, B)

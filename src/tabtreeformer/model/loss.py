@@ -62,11 +62,11 @@ class RowLoss(nn.Module):
         self.register_buffer("log_weights", weights.log())
 
     def forward(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:
-        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token."""
+        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss per token."""
         return self.by_row(hidden, tokens, to_logits).mean()
 
     def by_row(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:
-        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss a token of each row (B,).
+        """Hidden states (B, L-1, d) and unmasked tokens (B, L) → mean loss per token of each row (B,).
 
         Positions are picked before `to_logits`, not after: logits of the whole row are the largest tensor there is.
         """

@@ -75,7 +75,7 @@ class _Crowd:
     """The real rows that prompts are compared with."""
 
     leaves: NDArray[np.integer[Any]]
-    """By tree (T, N) and as narrow as may be: they are looked up millions of times."""
+    """By tree (T, N) and as narrow as possible: they are looked up millions of times."""
     reached: list[list[NDArray[np.int64]]]
     """Rows of each leaf of each tree."""
 

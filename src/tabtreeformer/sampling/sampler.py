@@ -52,7 +52,7 @@ class Sampler:
     """Draws rows from one network."""
 
     def __init__(self, model: Network, config: SampleConfig, *, cache: bool = True) -> None:
-        """Without a `cache` of keys and values, each token computes all positions before it anew: slow, for tests."""
+        """Without a `cache` of keys and values, each token computes all positions before it again: slow, for tests."""
         self.model, self.config, self.layout = model.eval(), config, model.layout
         self.interrupted = False
         """Set from another thread to end `draw` after the batch under way."""
@@ -60,7 +60,7 @@ class Sampler:
         self._start_rows = model.start_rows(cache=cache)
 
     def whole_groups(self, n_rows: int) -> int:
-        """How many free rows have to be drawn for so many: those of whole groups, which are then cut."""
+        """How many free rows have to be drawn for this many: those of whole groups, which are then cut."""
         if not self.config.together:
             return n_rows
         return sum(group_sizes(n_rows, self.config.batch_size))

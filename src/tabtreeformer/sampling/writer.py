@@ -98,4 +98,4 @@ def allowed_by_slot(layout: TokenLayout, allowed: Mapping[int, Allowed]) -> dict
 
 
 def _uncounted(rows: int) -> None:
-    """Nobody waits for these rows."""
+    """Nothing is shown."""

@@ -113,7 +113,7 @@ def _single(features: Features) -> NDArray[np.float32]:
 
 
 def _vary(values: NDArray[Any]) -> bool:
-    """Tell whether not all rows are the same; CatBoost refuses those."""
+    """Whether not all rows are the same; CatBoost refuses those."""
     return bool((values != values[:1]).any())
 
 

@@ -33,13 +33,13 @@ class Path:
         return all(self.codes.values()) and all(low < self.upto.get(k, math.inf) for k, low in self.above.items())
 
     def number(self, feature: int, threshold: float, left: bool) -> Path:
-        """Go on at a node that sends numbers up to the threshold to the left."""
+        """Continue at a node that sends numbers up to the threshold to the left."""
         if left:
             return replace(self, upto={**self.upto, feature: min(threshold, self.upto.get(feature, math.inf))})
         return replace(self, above={**self.above, feature: max(threshold, self.above.get(feature, -math.inf))})
 
     def choice(self, feature: int, chosen: frozenset[int], every: frozenset[int], left: bool) -> Path:
-        """Go on at a node that sends the chosen codes to the left."""
+        """Continue at a node that sends the chosen codes to the left."""
         own = self.codes.get(feature, every)
         return replace(self, codes={**self.codes, feature: own & chosen if left else own - chosen})
 
@@ -90,7 +90,7 @@ def _of_tree(text: str, every: Codes) -> list[Leaves]:
 
 
 def _split(path: Path, feature: int, threshold: float, every: Codes, left: bool) -> Path:
-    """Go on at a node that sends numbers, or codes taken for numbers, up to the threshold to the left."""
+    """Continue at a node that sends numbers, or codes taken for numbers, up to the threshold to the left."""
     if feature in every:
         chosen = frozenset(code for code in every[feature] if code <= threshold)
         return path.choice(feature, chosen, every[feature], left)

@@ -51,7 +51,7 @@ LIGHTGBM_SPACE: Space = {
     "reg_alpha": Parameter(low=0.0, high=10.0, default=0.0, aliases=("lambda_l1", "l1_regularization")),
     "reg_lambda": Parameter(low=0.0, high=10.0, default=1.0, aliases=("lambda_l2", "l2_regularization", "lambda")),
 }  # fmt: skip
-"""The paper's space, to the letter (appendix on the tree-based model)."""
+"""The paper's space (appendix on the tree-based model)."""
 
 XGBOOST_SPACE: Space = {
     "learning_rate": Parameter(low=0.01, high=0.3, log=True, default=0.1, aliases=("eta",)),

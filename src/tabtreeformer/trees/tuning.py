@@ -39,7 +39,7 @@ def tune(
 ) -> dict[str, Any]:
     """Return the parameters that predict best, those of `config.params` among them as they are.
 
-    Only those where there is nothing to search, or too few rows to tell one from another.
+    Only those where there is nothing to search, or too few rows to distinguish them.
     """
     fixed = canonical(config.params, space)
     free = {name: parameter for name, parameter in space.items() if name not in fixed}

@@ -226,7 +226,7 @@ def stopped(tmp_path, tiny, mixed):
     patch = pytest.MonkeyPatch()
     interrupting_after(patch, 1)
     model = TabTreeFormer("S", "income", **tiny, privacy="off", device="cpu", random_state=0, verbose=False)
-    with pytest.warns(EndedEarlyWarning, match="fit again with the same checkpoint_dir to go on"):
+    with pytest.warns(EndedEarlyWarning, match="fit again with the same checkpoint_dir to be able to continue"):
         model.fit(mixed, checkpoint_dir=tmp_path / "run")
     patch.undo()
     assert model.fitted_.record["interrupted"]
@@ -238,7 +238,7 @@ def test_a_run_goes_on_only_as_it_was_started(stopped, mixed):
     model, run = stopped
     steps = model.train["steps"]
     model.set_params(train={**model.train, "steps": 7})
-    with pytest.raises(ConfigError, match=rf"cannot go on: train\.steps was {steps} and is 7; fit as it was started"):
+    with pytest.raises(ConfigError, match=rf"cannot be continued: train\.steps was {steps} and is 7; fit as"):
         model.fit(mixed, checkpoint_dir=run)
     model.set_params(train={**model.train, "steps": steps}, random_state=1)
     with pytest.raises(ConfigError, match="seed was '0' and is '1'"):

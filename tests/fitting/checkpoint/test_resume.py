@@ -1,4 +1,4 @@
-"""A fit that is killed and goes on ends with the same model as one that was left alone."""
+"""A fit that is killed and continued ends with the same model as one that was left alone."""
 
 import json
 import subprocess

@@ -121,7 +121,7 @@ def test_auto_passes_on_the_same_table(careful):
 
 def test_the_meter_tells_them_apart(leaking, careful):
     def gaps(model):
-        return [v for k, v in model.fitted_.record["privacy"]["memorisation"].items() if k.endswith("nats a row")]
+        return [v for k, v in model.fitted_.record["privacy"]["memorisation"].items() if k.endswith("nats per row")]
 
     assert len(gaps(leaking)) == 2
     assert min(gaps(leaking)) > 5

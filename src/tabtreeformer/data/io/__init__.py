@@ -111,7 +111,7 @@ def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
 
 
 def _read_pipe(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read standard input, by way of a file: a table is looked at before it is parsed."""
+    """Read standard input, by way of a file: a table is inspected before it is parsed."""
     with scratch_folder() as folder:
         path = folder / f"stdin{place.ending}"
         with path.open("wb") as file:
@@ -121,7 +121,7 @@ def _read_pipe(place: Place, options: TableOptions) -> pd.DataFrame:
 
 
 def _write_pipe(table: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write to standard output, when all of it is there."""
+    """Write to standard output once the whole table is ready."""
     with scratch_folder() as folder:
         path = folder / f"stdout{place.ending}"
         _call("write", replace(place, path=path), options, table)

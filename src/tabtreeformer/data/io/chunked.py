@@ -1,4 +1,4 @@
-"""A table in parts, which can be read from its start as often as one asks."""
+"""A table in parts, which can be read from its start any number of times."""
 
 from __future__ import annotations
 

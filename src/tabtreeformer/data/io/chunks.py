@@ -1,4 +1,4 @@
-"""Tables that are read in parts, as often as one asks: files, folders of files, datasets and readers of pyarrow.
+"""Tables that are read in parts, any number of times: files, folders of files, datasets and readers of pyarrow.
 
 Every part has the dtypes that the whole table would have: those of a CSV are settled by all of its fields, and the
 lists of category columns are those of all parts together.

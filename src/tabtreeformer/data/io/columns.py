@@ -37,7 +37,7 @@ def column(values: list[Any]) -> pd.Series:
 
 
 def from_rows(names: list[str], columns: list[list[Any]]) -> pd.DataFrame:
-    """Put columns together under their names, of which none stands twice."""
+    """Put columns together under their names, which must differ."""
     if not names:
         return pd.DataFrame()
     frame = pd.concat([column(values) for values in columns], axis=1)

@@ -67,7 +67,7 @@ def check_sql(place: Place, options: TableOptions) -> None:
 
 
 def write_sql(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write a table under a temporary name and rename it at the end, so that it is there whole or not at all."""
+    """Write a table under a temporary name and rename it at the end, so that it exists whole or not at all."""
     table = target_table(place, options)
     schema, name = _parts(table)
     passing = f"ttf_{uuid.uuid4().hex[:12]}"

@@ -63,7 +63,7 @@ def check_duckdb(place: Place, options: TableOptions) -> None:
 
 
 def write_duckdb(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write a table, in one transaction; a database that is not there yet is made whole or not at all."""
+    """Write a table, in one transaction; a database that does not exist yet is made whole or not at all."""
     check_duckdb(place, options)
     table = target_table(place, options)
     assert place.path is not None

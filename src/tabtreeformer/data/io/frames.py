@@ -81,7 +81,7 @@ def kind_named(output: str) -> Kind:
 
 
 def taking_any_table(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Let a function of DataFrames take tables of the other libraries too."""
+    """Let a function of DataFrames accept tables of other libraries too."""
 
     @functools.wraps(function)
     def taking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

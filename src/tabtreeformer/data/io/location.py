@@ -29,7 +29,7 @@ HOLDS_TABLES = ("excel", *DATABASES)
 """Forms that hold several tables; `#name` behind the file or URL names one."""
 
 _SECRET = re.compile(r"((?:password|passwd|pwd|token|secret|api_?key)=)[^&;\s]+", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://).*@")  # rather too much than a password with a slash or a blank in it
+_LOGIN = re.compile(r"(?<=://).*@")  # better too much than a password with a slash or a blank in it
 
 
 PIPES = {"-": "standard input", "/dev/stdin": "standard input", "/dev/stdout": "standard output"}
@@ -61,7 +61,7 @@ class TableOptions:
     neutralize: bool = False
     """Whether text in a CSV file that a spreadsheet would compute gets an apostrophe before it."""
     overwrite: bool = False
-    """Whether a table of a database that is there already may be replaced."""
+    """Whether an existing table of a database may be replaced."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(self.missing))

@@ -31,7 +31,7 @@ MARKERS = frozenset(
 )
 """Words for a missing value among numbers and truth values; in a column of text these are plain words."""
 SIGNS = frozenset(["-", "--", "?", "."])
-"""Signs for a missing value among numbers; that they were read so is said."""
+"""Signs for a missing value among numbers; a warning says that they were read as such."""
 CELLS_AT_ONCE = 1_000_000
 
 WHOLE = r" *-?(?:0|[1-9]\d*) *"

@@ -54,7 +54,7 @@ NUMBER_OBJECT, DECIMAL_OBJECT, DATE_OBJECT, DATETIME_OBJECT = (
 """Forms of object columns: Python's own numbers, decimals, dates and datetimes."""
 
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
-"""What stands for a missing value in an object column."""
+"""What marks a missing value in an object column."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Column:
     missing: str = "None"
     """The marker of missing values in an object column: None, NaN, NA or NaT."""
     placeholder: str | None = None
-    """In a text column: what to write for rare values, as `(name {n})`; by default their pattern, if they have one."""
+    """In a text column: what to write for rare values, e.g. `(name {n})`; by default their pattern, if any."""
     values: tuple[Scalar, ...] | None = None
     """All values that the column may have, as public knowledge; only read under differential privacy."""
     low: Scalar | None = None
@@ -161,7 +161,7 @@ class Column:
             raise SchemaError(f"column {self.name!r}: {end!r} is no end of a range of {self.sort}s") from error
 
     def with_kind(self, kind: str) -> Column:
-        """Return the column as another kind, or say why that cannot be."""
+        """Return the column as another kind, or say why that is impossible."""
         form = self.form if {TIME: DATETIME, NUMBER: NUMERIC}.get(self.sort) == kind or kind == CONSTANT else None
         changed = replace(self, kind=kind, form=form, why="as asked for")
         changed._check()
@@ -181,7 +181,7 @@ class Column:
         if not fits.get(kind, True):
             way_out = {
                 NUMERIC: "convert it first",
-                DATETIME: "convert it first with pd.to_datetime, or give its form, as '%Y-%m-%d'",
+                DATETIME: "convert it first with pd.to_datetime, or give its form, e.g. '%Y-%m-%d'",
                 TIMEDELTA: "convert it first with pd.to_timedelta",
             }.get(kind, f"use kind {CATEGORICAL!r}")
             raise SchemaError(f"column {self.name!r} has dtype {self.dtype} and cannot be {kind}; {way_out}")
@@ -205,7 +205,7 @@ class Column:
                 raise
             raise SchemaError(
                 f"column {self.name!r} is {self.kind} of dtype {self.dtype}, and holds values that are not: {error}; "
-                f"clean it, or infer the schema anew"
+                f"clean it, or infer the schema again"
             ) from error
         return pd.Series(values, index=series.index, name=series.name)
 

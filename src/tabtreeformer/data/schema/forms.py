@@ -1,7 +1,7 @@
 """Numbers and dates that are written as text: found, read and written in the very same form.
 
-The form of a number is how it writes a thousand, as `$1,000.00`, `1000 %` or `1.000,0 €`; `#` in place of the decimals
-says that there are as many as needed. The form of a date is that of `strftime`.
+The form of a number is how it writes a thousand, e.g. `$1,000.00`, `1000 %` or `1.000,0 €`; `#` in place of the
+decimals says that there are as many as needed. The form of a date is that of `strftime`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DAY_NUMBER = "%Y%m%d"
 
 _SAMPLE = 200
 _MONEY = {"usd", "eur", "gbp", "chf", "jpy", "cny", "inr", "rs", "us", "ca", "a", "kr", "r"}
-"""Letters that may stand before a number; others make it a code, as C042."""
+"""Letters that may precede a number; others make it a code, e.g. C042."""
 _NUMBER = re.compile(r"(-?)(\D*?)(\d{1,3}(?:([,.'  ])\d{3}(?:\4\d{3})*)?|\d+)(?:([.,])(\d+))?(\D*)")
 
 
@@ -122,7 +122,7 @@ def find_number_form(texts: Sequence[str]) -> NumberForm | None:
 
 
 def is_date_form(form: str) -> bool:
-    """Tell the form of a date from that of a number, which may hold a percent sign too."""
+    """Distinguish the form of a date from that of a number, which may hold a percent sign too."""
     return re.search("%-?[YymdHMSfbB]", form) is not None
 
 

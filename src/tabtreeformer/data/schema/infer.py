@@ -1,4 +1,4 @@
-"""What kind a column is, chosen as a careful analyst would, with the reason in words."""
+"""What kind a column is, chosen as a careful analyst would, with the reason as a sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ZIP_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"}
 
 
 def describe(series: pd.Series, name: str | int, target: bool = False) -> Column:
-    """Take down one column; a target is never taken for an identifier."""
+    """Describe one column; a target is never taken for an identifier."""
     name = int(name) if isinstance(name, np.integer) else name
     column = _dtype_facts(series, name)
     present = series.dropna()
@@ -186,9 +186,9 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
             replace(column, kind=CATEGORICAL, form=None, why=why) if few <= FEW_CLASSES else replace(numeric, why=why)
         )
     if is_postal(column.name):
-        return replace(column, kind=CATEGORICAL, form=None, why="a postal code by its name: digits that do not count")
+        return replace(column, kind=CATEGORICAL, form=None, why="a postal code by its name: digits, not a quantity")
     if column.form is None and _are_days(values):
-        return replace(column, kind=DATETIME, form=DAY_NUMBER, why="whole numbers that are days, as 20240131")
+        return replace(column, kind=DATETIME, form=DAY_NUMBER, why="whole numbers that are days, e.g. 20240131")
     if complete and few == len(present) >= ENOUGH_ROWS:
         if _named_as_key(column.name) and column.form is None:
             return replace(column, kind=IDENTIFIER, why="no value repeats, and the name says that it is a key")
@@ -235,7 +235,7 @@ def _text(column: Column, present: pd.Series, distinct: list[str], target: bool)
         return replace(column, kind=DATETIME, form=form, why=why)
     number = find_number_form(distinct)
     if number and _is_quantity(column, distinct, number):
-        return replace(column, kind=NUMERIC, form=str(number), why=f"numbers written as text, as {number}")
+        return replace(column, kind=NUMERIC, form=str(number), why=f"numbers written as text, e.g. {number}")
     n_rows, few = len(present), len(distinct)
     if target:
         return replace(column, kind=CATEGORICAL, why=f"the target, text with {few:,} values")

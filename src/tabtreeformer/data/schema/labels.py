@@ -27,7 +27,7 @@ class Labels:
 
     @classmethod
     def learn(cls, series: pd.Series, order: tuple[Scalar, ...] | None = None) -> Labels:
-        """Collect the values of a column, sorted, or in the order given; missing ones are none."""
+        """Collect the values of a column, sorted, or in the order given; missing ones are no values."""
         if isinstance(series.dtype, pd.CategoricalDtype):
             order = tuple(as_scalar(v) for v in series.cat.categories)
         values = {as_scalar(v) for v in series.dropna().unique().tolist()}

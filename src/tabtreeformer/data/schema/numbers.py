@@ -11,7 +11,7 @@ MAX_DECIMALS = 15
 
 def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
     """Fewest decimals that write every value exactly, but for `spare` of them; None where there is no such number."""
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for so many decimals are not equal
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for this many decimals are not equal
         for decimals in range(MAX_DECIMALS + 1):
             if np.count_nonzero(np.round(values, decimals) != values) <= spare:
                 return decimals

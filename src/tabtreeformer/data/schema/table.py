@@ -24,7 +24,7 @@ from .values import LABEL, NUMBER, as_numbers
 
 FILE_FORMAT = 1
 MAX_COLUMNS = 10_000
-"""More columns are not learned: a model file holds no more, and every row would be as long a sentence."""
+"""More columns are not learned: a model file holds no more, and every row would be as long a sequence."""
 MAX_EXACT = 2**53
 """Beyond this, floats do not hold every whole number."""
 MANY_ROWS = 5
@@ -39,7 +39,7 @@ class Schema:
 
     columns: tuple[Column, ...]
     constraints: tuple[str, ...] | None = None
-    """Relations between columns that new rows keep, as `end >= start`; None: those that are found when fitting."""
+    """Relations between columns that new rows keep, e.g. `end >= start`; None: those that are found when fitting."""
 
     @classmethod
     def infer(cls, df: Any, target: str | int | None = None) -> Schema:
@@ -69,7 +69,7 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_placeholder(self, name: str | int, placeholder: str) -> Schema:
-        """Return a copy in which rare values of the text column `name` are written so; `{n}` is a running number."""
+        """Return a copy in which rare values of the text column `name` are written so: `{n}` is a running number."""
         changed = replace(self.column(name), placeholder=placeholder)
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
@@ -81,7 +81,7 @@ class Schema:
         low: Scalar | None = None,
         high: Scalar | None = None,
     ) -> Schema:
-        """Return a copy that says what everybody knows of a column: all values it may have, or the ends of its range.
+        """Return a copy that states what is public about a column: all values it may have, or the ends of its range.
 
         Differential privacy then spends nothing on finding them; nothing else reads them.
         """

@@ -1,7 +1,7 @@
 """Attribute inference: does the synthetic table reveal a value to somebody who knows all others of a row?
 
 Giomi et al. (PoPETs 2023), section 4.3: the synthetic row nearest in the known columns gives the guess. That some
-guesses are right says only that columns hang together, which is what a synthetic table is for; the same attack on
+guesses are right says only that columns are related, which is what a synthetic table is for; the same attack on
 held-out rows says how many.
 """
 

@@ -121,7 +121,7 @@ def _holds(predicate: Predicate, table: Table) -> NDArray[np.bool_]:
 
 
 def _look_up(place: int, indices: Sequence[int], predicates: Sequence[Predicate], table: Table, found: Matches) -> None:
-    """Find single clauses about one column by its order, as there may be one a value."""
+    """Find single clauses about one column by its order, as there may be one per value."""
     column = table.columns[place]
     order = np.argsort(column, kind="stable")
     there = len(column) if table.features[place].categorical else np.count_nonzero(~np.isnan(column))

@@ -46,7 +46,7 @@ MIN_DENSITY_LEAF, LEAVES = 10, 100
 SHARE_FLOOR, SPREAD_FLOOR = 1e-6, 0.3
 """What is added to each share, and to the spread of a row's shadow scores."""
 MORE, MORE_ROWS = 10, 50_000
-"""Where more rows are released than were learned from, so many times as many are attacked, and at most so many."""
+"""Where more rows are released than were learned from: multiples of them that are attacked, and the maximum of rows."""
 MAX_ROWS = 25_000
 """Members, others and released rows that an attack looks at, each at most."""
 

@@ -66,7 +66,7 @@ def from_folder(folder: Path, name: str) -> Table:
 
 
 def from_frame(df: pd.DataFrame, target: str, name: str, schema: Schema | None = None) -> Table:
-    """A user's table: dates and durations become numbers, what no generator models (keys, texts, constants) goes."""
+    """A user's table: dates and durations become numbers; keys, texts and constants are dropped."""
     schema = schema or Schema.infer(df, target)
     notes, columns = [], {}
     complete = df.dropna(ignore_index=True)

@@ -139,7 +139,7 @@ def _since(start: tuple[float, float]) -> tuple[float, float]:
 def _peak_mib() -> float:
     """The largest resident size so far.
 
-    Linux's own count goes on from that of the process that started this one, so its status file is asked instead.
+    Linux's own count continues from that of the process that started this one, so its status file is asked instead.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -12,7 +12,7 @@ ROWS = 65_536
 
 
 def correlations(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the correlation of each pair over the rows in which both are there, (P, P).
+    """Return the correlation of each pair over the rows in which both have a value, (P, P).
 
     NaN for a constant column, and where fewer than two rows, or rows of one value only, are left.
     """

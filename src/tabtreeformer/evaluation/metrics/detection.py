@@ -80,7 +80,7 @@ def _matrix(table: Table) -> NDArray[np.float64]:
 def _cross_validate(
     matrix: NDArray[np.float64], answers: NDArray[np.int64], categorical: list[int], context: Context
 ) -> tuple[list[float], NDArray[np.float64]]:
-    """Return the AUC of each fold, and the share of each column in telling the rows apart, (D,)."""
+    """Return the AUC of each fold, and the share of each column in distinguishing the rows, (D,)."""
     import lightgbm
     from sklearn.model_selection import StratifiedKFold
 

@@ -59,7 +59,7 @@ SPACES: Mapping[str, EvaluatorSpace] = {
         "reg_alpha": Parameter(low=0.0, high=10.0, default=0.0),
     },
 }
-"""The paper's spaces, to the letter; the defaults are what `quick` uses."""
+"""The paper's spaces; the defaults are what `quick` uses."""
 
 
 def quick_settings(evaluator: str) -> dict[str, Any]:

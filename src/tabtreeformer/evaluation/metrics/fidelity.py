@@ -96,7 +96,7 @@ def trend(tables: Tables, context: Context) -> Measurement:
 
 
 def _pairs(tables: Tables, context: Context) -> list[dict[str, Any]]:
-    """Return one record a pair of columns, in the order of the columns."""
+    """Return one record per pair of columns, in the order of the columns."""
     features, n_columns = tables.train.features, len(tables.train.features)
     real_correlations, synthetic_correlations = _correlation_table(tables.train), _correlation_table(tables.synthetic)
     real_codes, synthetic_codes = _discrete(tables.train), _discrete(tables.synthetic)
@@ -156,7 +156,7 @@ def _joint_counts(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> tupl
 
 
 def cramers_v(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> float:
-    """Return how strongly two categorical columns hang together, from 0 to 1; NaN where one of them is constant."""
+    """Return how strongly two categorical columns are associated, from 0 to 1; NaN where one of them is constant."""
     row_totals, column_totals = np.bincount(left), np.bincount(right)
     shape = np.count_nonzero(row_totals), np.count_nonzero(column_totals)
     if min(shape) < 2:

@@ -51,7 +51,7 @@ class Space:
     """A table whose rows can be searched: what is near and far is learned from them."""
 
     def __init__(self, reference: Table) -> None:
-        """Learn the quantiles of the numbers, missing ones standing at the median, and which categories there are."""
+        """Learn the quantiles of the numbers, missing ones placed at the median, and which categories there are."""
         columns = [reference.columns[place] for place in reference.numeric]
         self._medians = [_median(column) for column in columns]
         self._scales = [Quantiles(_filled(column, m)) for column, m in zip(columns, self._medians, strict=True)]
@@ -64,7 +64,7 @@ class Space:
 
         points, n_queries = self._place(queries), queries.n_rows
         distances, rows = np.empty((n_queries, 2)), np.empty((n_queries, 2), dtype=np.int64)
-        # On a busy machine threads that wait for each other cost far more than they bring in products this small.
+        # On a busy machine threads that wait for each other cost more than they gain in products this small.
         with threadpool_limits(1, "blas"), stage(progress, name, n_queries) as advance:
             for start in range(0, n_queries, BLOCK_QUERIES):
                 block = slice(start, start + BLOCK_QUERIES)

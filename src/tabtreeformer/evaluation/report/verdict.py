@@ -1,4 +1,4 @@
-"""The three questions that people ask of synthetic rows, answered in words with the numbers behind them.
+"""The three questions that people ask of synthetic rows, answered in sentences with the numbers behind them.
 
 The limits below, and those of `evaluation.safety`, are ours: round numbers that we would defend to a colleague, not
 laws. The page prints them.

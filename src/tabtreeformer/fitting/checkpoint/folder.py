@@ -110,11 +110,11 @@ class RunFolder:
             return
         if difference := _difference(before, identity):
             raise ConfigError(
-                f"the run in {self.path} cannot go on: {difference}; fit as it was started, or delete the folder "
-                "or name another to start anew"
+                f"the run in {self.path} cannot be continued: {difference}; fit as it was started, or delete the "
+                "folder or name another to start again"
             )
         if name == RUN:
-            self.note(f"going on with the run in {self.path}, after {self.seconds_before:.0f} s")
+            self.note(f"continuing the run in {self.path}, after {self.seconds_before:.0f} s")
 
     def stage(self, name: str) -> Stage:
         """The checkpoints of one stage."""
@@ -128,7 +128,7 @@ class RunFolder:
     def end(self, keep: bool, interrupted: bool) -> None:
         """Clean up after a complete fit; after one that was interrupted, warn how to resume it."""
         if interrupted:
-            with_this = "the same checkpoint_dir to go on" if self.path else "checkpoint_dir=… to be able to go on"
+            with_this = f"{'the same checkpoint_dir' if self.path else 'checkpoint_dir=…'} to be able to continue"
             warnings.warn(
                 f"the fit was interrupted, and this is the best model so far; fit again with {with_this}",
                 EndedEarlyWarning,
@@ -178,7 +178,7 @@ class Stage:
             write_archive(newest, members, FORM)
             _write_json(self._folder.path / CLOCK, {"seconds": self._folder.seconds})
         except (OutputError, OSError) as error:
-            self._folder.note(f"no checkpoint of {self._name} this time, and fitting goes on: {error}")
+            self._folder.note(f"no checkpoint of {self._name} this time, and fitting continues: {error}")
         self._last = time.monotonic()
         self._cost = self._last - started
 
@@ -216,7 +216,7 @@ def holds_a_run(path: str | os.PathLike[str]) -> bool:
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first thing that has changed, in words."""
+    """The first thing that has changed, as a sentence."""
     old, new = _flat(load_json(dump_json(before))), _flat(load_json(dump_json(now)))
     for name in [*new, *(name for name in old if name not in new)]:
         if old.get(name) != new.get(name):
@@ -237,7 +237,7 @@ def _read_json(path: Path) -> Any:
     try:
         return load_json(path.read_bytes()) if path.exists() else None
     except (OSError, ValueError) as error:
-        raise ArchiveError(f"cannot read {path}: {error}; delete its folder to start anew") from error
+        raise ArchiveError(f"cannot read {path}: {error}; delete its folder to start again") from error
 
 
 def _write_json(path: Path, data: Any) -> None:

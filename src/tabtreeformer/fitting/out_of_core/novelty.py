@@ -2,7 +2,7 @@
 
 A random sample misses what is rare: a category of five rows, the largest value, the one gap, the only time that is not
 midnight. Rows that show such things join the sample, so that whatever is learned from it (what a column is, which
-categories there are, where numbers end, how many decimals they have) is the same as if all rows had been looked at.
+categories there are, where numbers end, how many decimals they have) is the same as if all rows had been read.
 
 Shapes: `n` rows of a part.
 """

@@ -1,4 +1,4 @@
-"""Numbers that know nothing of the rows meet their values all the same: is it more often than chance lets them?
+"""Numbers that know nothing of the rows match their values all the same: do they so more often than by chance?
 
 A count of 12,345 rows is now and then somebody's balance, and an end of an interval, half a step beside the column's
 grid, is now and then half way between two neighbours. Such matches are a finding only where a place of the file has

@@ -1,6 +1,6 @@
 """Where every number and text of a model file comes from.
 
-A path has [*] for any place of a list and * for any name; ** stands for all below. What matches no line is a finding:
+A path has [*] for any place of a list and * for any name; ** means all below. What matches no line is a finding:
 whoever adds something to the file has to say here what it is.
 """
 

@@ -1,4 +1,4 @@
-"""Values of the training table that so few rows have that they could identify somebody, and where they would be."""
+"""Values of the training table that few enough rows have to identify somebody, and where they would be."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class RareValues:
 
 
 def is_distinctive(value: Any) -> bool:
-    """Whether a number has so many digits that meeting it twice is no chance."""
+    """Whether a number has enough digits that meeting it twice is no coincidence."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value == 0:
         return False
     digits = f"{abs(value):.15e}".split("e")[0].replace(".", "").rstrip("0")

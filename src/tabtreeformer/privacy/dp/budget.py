@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def threshold(self) -> float:
-        """Noisy count from which on a value that was found is kept: one that a single row has hardly ever gets there.
+        """Noisy count from which a found value is kept: one that a single row has hardly ever gets there.
 
         A row can bring one new value to each of the histograms, so that the chance is shared among them. Noise is
         rounded to whole rows, and the threshold is rounded up, so that no noise passes which would not have unrounded.

@@ -137,7 +137,7 @@ def _labels(column: Column, values: Secret[np.object_], make: Histograms) -> tup
     place = {value: k for k, value in enumerate(given)}
 
     def cells(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-        # A value that is not on the list counts nowhere, and is drawn anew when encoding.
+        # A value that is not on the list counts nowhere, and is drawn again when encoding.
         return np.array([place.get(value, len(place)) for value in rows], dtype=np.int64)
 
     counts, n_missing = make.count(values.map(cells), len(given) + 1)

@@ -24,7 +24,7 @@ _New = TypeVar("_New", bound=np.generic)
 
 
 class Secret(Generic[_Rows]):
-    """The values of a column, which nothing but noisy histograms may look at.
+    """The values of a column, which nothing but noisy histograms may read.
 
     It has no length, no sum and no items: code that learns a codec can say what to do with each row by itself, and have
     the outcome counted with noise. An exact statistic cannot reach a codec unnoticed, since mypy refuses whatever would

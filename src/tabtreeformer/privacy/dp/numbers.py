@@ -151,7 +151,7 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
     cuts = np.unique(np.concatenate([*edges, [0.0]]))
     cuts = cuts[(cuts >= low) & (cuts <= high)]
     if step is None:
-        if low <= 0 <= high:  # rows that have zero itself stand apart: counts and amounts are full of them
+        if low <= 0 <= high:  # rows that have zero itself are kept apart: counts and amounts are full of them
             place = int(np.searchsorted(cuts, 0.0))
             cuts = np.insert(cuts, place, 0.0)
         return cuts[:-1], cuts[1:]

@@ -1,6 +1,6 @@
 """DP-SGD: batches drawn row by row, gradients clipped row by row, noise on their sum.
 
-One network learns from all rows for a number of steps that is fixed beforehand: no losses of rows are looked at, kept
+One network learns from all rows for a number of steps that is fixed beforehand: no losses of rows are read, kept
 or shown. A moving average of the weights is kept, which costs nothing: it is made of what is private already.
 """
 

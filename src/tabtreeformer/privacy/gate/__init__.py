@@ -14,7 +14,7 @@ from .release import (
     warn_if_failed,
     warn_if_file_leaks,
 )
-from .verdict import gate_seed, judge_model
+from .verdict import gate_seed, verdict_on
 from .verdict_text import verdict_lines
 
 __all__ = [
@@ -24,11 +24,11 @@ __all__ = [
     "failed",
     "file_leaks",
     "gate_seed",
-    "judge_model",
     "known_level",
     "level_line",
     "safe_rows",
     "verdict_lines",
+    "verdict_on",
     "warn_if_failed",
     "warn_if_file_leaks",
 ]

@@ -22,7 +22,7 @@ def meter_facts(histories: Sequence[History]) -> dict[str, float | int]:
     for history in histories:
         reading = history.kept_reading
         if reading is not None:
-            facts[f"{history.name}: gap in nats a row"] = round(reading.gap, 4)
+            facts[f"{history.name}: gap in nats per row"] = round(reading.gap, 4)
             facts[f"{history.name}: standard error"] = round(reading.error, 4)
             facts[f"{history.name}: rows memorised beyond chance"] = reading.memorised
             facts[f"{history.name}: rows looked at"] = reading.rows

@@ -87,7 +87,7 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
     Returns whether a reason was recorded.
     """
     if accepted is not None and not accepted.strip():
-        raise ConfigError("--accept-risk needs a reason in words; it is written into the model file")
+        raise ConfigError("--accept-risk needs a reason; it is written into the model file")
     limit = safe_rows(record)
     if not failed(record) and (limit is None or rows <= limit):
         return False

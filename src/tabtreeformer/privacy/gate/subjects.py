@@ -132,4 +132,4 @@ def subject_of(fitted: Fitted, evidence: Evidence, seed: np.random.SeedSequence)
 
 
 def _quietly(rows: int) -> None:
-    """Nobody is told."""
+    """Nothing is shown."""

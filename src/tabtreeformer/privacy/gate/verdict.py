@@ -79,7 +79,7 @@ class _Part:
     record: Mapping[str, Any]
 
 
-def judge_model(
+def verdict_on(
     fitted: Fitted,
     evidence: Evidence,
     mode: Privacy,
@@ -91,27 +91,27 @@ def judge_model(
     started = time.perf_counter()
     memorised = {"memorisation": meter_facts(evidence.histories)}
     if mode == "off":
-        return not_judged("privacy was off", mode) | memorised
+        return no_verdict("privacy was off", mode) | memorised
     fewest = min(len(rows) for part in evidence.parts for rows in part)
     if fewest < MIN_ROWS:
         why = f"a network had {fewest:,} rows on one side, and {MIN_ROWS} are needed to distinguish a leak from chance"
-        return not_judged(why, mode) | memorised
+        return no_verdict(why, mode) | memorised
     n_parts = len(evidence.parts) + (evidence.holdout is not None)
     confidence = CONFIDENCE if mode == "strict" else family_confidence(n_parts)
-    judge = _Judge(fitted, evidence, sensitive, confidence, seed)
+    comparisons = _Comparisons(fitted, evidence, sensitive, confidence, seed)
     try:
         with stage(progress, "privacy verdict", n_parts + 1) as advance:
             parts = []
             for j in range(len(evidence.parts)):
-                parts.append(judge.half(j))
+                parts.append(comparisons.half(j))
                 advance(1)
             if evidence.holdout is not None:
-                parts.append(judge.whole(evidence.holdout))
+                parts.append(comparisons.whole(evidence.holdout))
                 advance(1)
-            exposures = judge.exposures()
+            exposures = comparisons.exposures()
             advance(1)
     except TabTreeFormerError as error:
-        return not_judged(f"the attacks cannot be made on this table: {error}", mode) | memorised
+        return no_verdict(f"the attacks cannot be made on this table: {error}", mode) | memorised
     level = level_record(exposures, mode, int(fitted.record["rows"]))
     record = _record(parts, mode, confidence, evidence, level)
     record["measures"][DENSITY] = dict(max((found.measure for found in exposures), key=lambda m: float(m["value"])))
@@ -128,13 +128,13 @@ def family_confidence(n_parts: int) -> float:
     return shared_confidence(len(TESTS) * n_parts)
 
 
-def not_judged(why: str, mode: str) -> dict[str, Any]:
-    """The record of a model that was not judged."""
+def no_verdict(why: str, mode: str) -> dict[str, Any]:
+    """The record of a model without a verdict."""
     return {"verdict": "not judged", "reasons": [why], "mode": mode}
 
 
 @dataclass
-class _Judge:
+class _Comparisons:
     """Makes the comparisons."""
 
     fitted: Fitted
@@ -165,7 +165,7 @@ class _Judge:
         of_own, of_others = (self.subject.other_logs(j, *self._ids(rows)) for rows in (own, others))
         if of_own is not None and of_others is not None:
             attacks[CALIBRATED] = (inside - of_own, outside - of_others)
-        return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, judged=(LIKELIHOOD,))
+        return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, counted=(LIKELIHOOD,))
 
     def whole(self, holdout: pd.DataFrame) -> _Part:
         """Rows as the whole model writes them, against all rows and rows that nothing has seen."""
@@ -177,7 +177,7 @@ class _Judge:
         if len(values) >= MIN_ROWS:
             inside, outside = self.subject.whole_scores(*self._ids(own)), self.subject.whole_scores(leaves, values)
             attacks = {LIKELIHOOD: (inside[0], outside[0]), CALIBRATED: (inside[1], outside[1])}
-        return self._part("rows set aside", evaluation, attacks, judged=(LIKELIHOOD, CALIBRATED))
+        return self._part("rows set aside", evaluation, attacks, counted=(LIKELIHOOD, CALIBRATED))
 
     def exposures(self) -> list[Exposure]:
         """What the attack by density gets from more and more rows: of the halves, and of the whole model."""
@@ -271,14 +271,14 @@ class _Judge:
         name: str,
         evaluation: Evaluation,
         attacks: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
-        judged: Sequence[str],
+        counted: Sequence[str],
     ) -> _Part:
         record, file = to_record(evaluation)["privacy"], []
         rows = findings(evaluation, tests=1)
         for measure, (members, others) in attacks.items():
             attack = membership_attack(members, others, confidence=self.confidence).to_json()
             record["measures"][measure] = {"value": attack["auc"], "goal": "half", "ceiling": 0.5, **attack}
-            if measure in judged:
+            if measure in counted:
                 file += tells_members(attack, measure, self.confidence)
         return _Part(name, rows, file, record)
 
@@ -290,7 +290,7 @@ def _record(
     leaks = [f"{part.name}: {found.text}" for part in parts for found in part.rows if found.leak]
     by_heart = [found.text for found in meter_findings(evidence.histories) if found.leak]
     in_file = by_heart + [f"{part.name}: {found.text}" for part in parts for found in part.file if found.leak]
-    who = "network" if evidence.histories else "tree of one half, grown anew,"
+    who = "network" if evidence.histories else "tree of one half, grown again,"
     judged_on = f"rows that each {who} writes, against the rows that it learned from and those that it never saw"
     if evidence.holdout is not None:
         judged_on += f"; and rows of the whole model, against {len(evidence.holdout):,} rows that were set aside"

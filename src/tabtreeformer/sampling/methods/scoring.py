@@ -51,7 +51,7 @@ class Scoring(Asked):
             return answers.log_prob(fitted, take_in(df)[0], by_column=by_column, order=order, strict=strict)
 
     def outliers(self, df: Any, n: int = 10, *, strict: bool = False) -> pd.DataFrame:
-        """The rows that are least likely under the model, each with the most surprising columns and a reason in words.
+        """The rows that are least likely under the model, each with the most surprising columns and a reason.
 
         Parameters
         ----------

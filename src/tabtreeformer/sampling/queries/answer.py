@@ -31,7 +31,7 @@ ROUNDS = 50
 def sample_given(
     fitted: Fitted, rows: Writer, n: int, given: Mapping[Name, Any], places: NDArray[np.int64] | None = None
 ) -> pd.DataFrame:
-    """Write n rows that meet the conditions, all of them, always; `places` are theirs in the block."""
+    """Write n rows, all of which meet the conditions; `places` are theirs in the block."""
     need_any_order(fitted)
     places = np.arange(n) if places is None else places
     allowed, goals = {}, []
@@ -207,7 +207,7 @@ def _computed_classes(rows: Writer, column: Column) -> Labels:
 
 
 def _shares(column: Column, labels: Labels, wanted: Mapping[Any, float] | None) -> dict[Any, float]:
-    """How often each class shall come, up to a factor."""
+    """How often each class is wanted, up to a factor."""
     if wanted is None:
         return dict.fromkeys(labels.values, 1.0)
     shares = {plain_value(column, value): share for value, share in wanted.items()}

@@ -42,7 +42,7 @@ class Beyond:
     caps: dict[Name, NDArray[np.float64]]
     """By column: the most that its log-probability can be (N,), infinite where nothing is new."""
     reasons: list[dict[Name, str]] = field(default_factory=list)
-    """By row: what is new in which column, in words."""
+    """By row: what is new in which column, as a sentence."""
 
     def applied(self, name: Name, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log-probabilities of a column (N,), lowered where something is new."""

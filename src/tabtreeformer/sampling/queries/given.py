@@ -52,7 +52,7 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
 
 
 def whole_rows(fitted: Fitted, df: pd.DataFrame, expressed: pd.DataFrame) -> Given:
-    """Whole rows, which the laws express so, as ids; their leaves, where networks have never seen a blank prompt."""
+    """Whole rows, as the laws express them, as ids; their leaves, where networks have never seen a blank prompt."""
     ids = fitted.codec.encode_expressed(expressed).astype(np.int32)
     known = np.ones(ids.shape, dtype=bool)
     if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.model.any_order:
@@ -113,7 +113,7 @@ def _listed(names: tuple[Name, ...]) -> str:
 
 
 def check_rows(fitted: Fitted, df: pd.DataFrame) -> None:
-    """Refuse columns that the model does not have, and an index from which rows cannot be told apart."""
+    """Refuse columns that the model does not have, and an index that does not identify rows."""
     for name in df.columns:
         fitted.schema.column(name)
     if not df.index.is_unique:

@@ -43,7 +43,7 @@ def rules(fitted: Fitted) -> list[Rule]:
     for tree, leaves in enumerate(_paths(fitted, n_codes)):
         shown = prompts[:, tree][prompts[:, tree] >= 0]
         for leaf, path in enumerate(leaves):
-            if not path.possible:  # symmetric trees ask on where nothing is left to ask
+            if not path.possible:  # symmetric trees continue to ask where nothing is left to ask
                 continue
             conditions, texts = _conditions(fitted, path)
             share = float((shown == leaf).mean()) if len(shown) else math.nan

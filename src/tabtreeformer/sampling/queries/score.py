@@ -86,11 +86,11 @@ def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3, *, st
 
 
 def _reason(row: pd.Series, new: Mapping[Name, str], surprise: Mapping[Name, float]) -> str:
-    """Why a row is unlikely, in words: what is new in it, or the columns that fit the others worst."""
+    """Why a row is unlikely: what is new in it, or the columns that fit the others worst."""
     if new:
         return "; ".join(new.values())
     said = [f"{name} = {row[name]!s:.40}" for name, nats in surprise.items() if nats > UNLIKELY]
-    return f"seldom together with its other values: {', '.join(said)}" if said else "no single column stands out"
+    return f"seldom together with its other values: {', '.join(said)}" if said else "no single column is unusual"
 
 
 def _surprise(fitted: Fitted, df: pd.DataFrame, beyond: Beyond) -> NDArray[np.float64]:

@@ -220,7 +220,7 @@ def _check_same(target: StreamTarget, run: Mapping[str, Any], seeded: bool) -> N
 
 
 def _digests(run: Mapping[str, Any]) -> dict[str, str]:
-    """What tells a run from others, without saying what was asked: the rows are meant to be passed on."""
+    """What distinguishes a run from others, without saying what was asked: the rows are meant to be passed on."""
     asked = {name: value for name, value in run.items() if name not in ("part_blocks", "seed")}
     content = {"asked": asked, "seeded": {**asked, "seed": run["seed"]}}
     return {

@@ -4,7 +4,7 @@ Plain quantiles smear a value that many rows have (the zeros of a count) over it
 an id by itself is an atom and comes back exactly; values between atoms are cut into intervals of about equal mass and
 come back as a draw inside them, on the column's own grid of decimals.
 
-With a `rare_floor` every id stands for at least that many rows, and no end of an interval is the value of a row
+With a `rare_floor` every id represents at least that many rows, and no end of an interval is the value of a row
 (`data/rare.py`). How people round the numbers of an interval is drawn from shares (`grain.py`).
 
 Shapes: `N` values, `Q` ids.
@@ -71,7 +71,7 @@ class AtomCodec(NumberCodec):
 
     @classmethod
     def _protected(cls, series: pd.Series, config: TokenConfig) -> Self:
-        """Find them so that each id stands for enough rows."""
+        """Find them so that each id represents enough rows."""
         values = series.to_numpy(dtype=np.float64)
         whole = pd.api.types.is_integer_dtype(series.dtype)
         decimals = 0 if whole else grid_decimals(values, config.rare_floor)
@@ -117,7 +117,7 @@ class AtomCodec(NumberCodec):
 
     @property
     def widths(self) -> Floats:
-        """The stretch of numbers that each id stands for; 1 for an atom."""
+        """The length of the numbers that each id represents; 1 for an atom."""
         step = 0.0 if self.decimals is None or self.protected else 10.0**-self.decimals
         return np.where(self.lows == self.highs, 1.0, self.highs - self.lows + step)
 

@@ -108,18 +108,18 @@ class Codec(Protocol):
         return np.ones(len(values), dtype=bool)
 
     def unnamed_ids(self) -> tuple[int, ...]:
-        """Ids that stand for a group of values, none of which is kept."""
+        """Ids that represent a group of values, none of which is kept."""
         return ()
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how much each row's ids stand for (N,), by which their probability is divided; 0 for one value.
+        """Log of how much each row's ids represent (N,), by which their probability is divided; 0 for one value.
 
         For numbers that is a length in their own unit; for times and durations a number of steps of the clock.
         """
         return np.zeros(len(ids))
 
     def midpoints(self) -> Floats | None:
-        """The middle of what each id stands for (S,), if one id is enough for a number."""
+        """The middle of what each id represents (S,), if one id is enough for a number."""
         return None
 
     def tail_scales(self) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """One column of the table to ids and back, whatever its kind; missing values have an id of their own.
 
-Where a missing value goes, by the first slots of the column:
+What a missing value becomes, by the first slots of the column:
 
     category, or interval of a number   one more id; for a number it is an atom
     bin (the paper's numbers)           one more bin; the quantile is 0 and means nothing
@@ -185,7 +185,7 @@ class ColumnCodec:
         return met
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how much each row's ids stand for (N,); 0 for a missing value."""
+        """Log of how much each row's ids represent (N,); 0 for a missing value."""
         if not self._inner_slots:
             return np.zeros(len(ids))
         logs = self.inner.log_widths(ids[:, : len(self._inner_slots)])

@@ -36,7 +36,7 @@ MANTISSAS = (10, 20, 25, 50)
 CLOCK = (12, 15, 24, 30, 60, 120, 300, 600, 900, 1800, 3600)
 """Steps of clocks and dozens, for whole numbers."""
 ENDINGS = (10, 100, 1000)
-"""Steps of which many values may share what is left, as 99 of 100; more digits than that would be values."""
+"""Steps of which many values may share what is left, e.g. 99 of 100; more digits than that would be values."""
 MAX_COUNT = 2**62
 LARGEST_FLOAT = 2**53
 """Beyond this a float does not hold every whole number."""
@@ -117,7 +117,7 @@ class Grain:
         sound = len(steps) == len(offsets) and len(starts) == len(shares) > 0 and starts[0] == 0
         sound = sound and all(0 < step <= MAX_COUNT for step in steps)
         if not sound or any(len(line) != len(steps) or not all(0 <= s <= 1 for s in line) for line in shares):
-            raise ValueError("the grain of a number has steps or shares that cannot be")
+            raise ValueError("the grain of a number has invalid steps or shares")
         return cls(steps, offsets, starts, shares)
 
 

@@ -165,7 +165,7 @@ def not_empty(mask: Mask, condition: Condition, column: Column) -> Mask:
 
 
 def _unknown(column: Column, value: Any, labels: Labels, *, protected: bool) -> str:
-    """Why a value cannot be asked for: no row had it, or it is protected, which the model cannot tell apart."""
+    """Why a value cannot be asked for: no row had it, or it is protected, which the model cannot distinguish."""
     known = ", ".join(repr(label) for label in labels.values[:MAX_LISTED])
     known += ", …" if len(labels.values) > MAX_LISTED else ""
     if protected:

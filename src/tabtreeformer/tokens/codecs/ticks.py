@@ -83,11 +83,11 @@ class TickCodec(MeasuredCodec):
         return np.asarray(self.ticks.draw_within(steps, ids, values // self.step, rng) * self.step)
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how many steps each row's ids stand for (N,)."""
+        """Log of how many steps each row's ids represent (N,)."""
         return self.ticks.log_widths(ids)
 
     def midpoints(self) -> Floats | None:
-        """The middle of what each id stands for."""
+        """The middle of what each id represents."""
         steps = self.ticks.midpoints()
         return None if steps is None else steps * self.step
 

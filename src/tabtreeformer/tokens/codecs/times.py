@@ -133,7 +133,7 @@ class TimeCodec(MeasuredCodec):
         return np.asarray(ends[np.abs(values[:, None] - ends).argmin(1)])
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how many steps of the clock each row's ids stand for (N,)."""
+        """Log of how many steps of the clock each row's ids represent (N,)."""
         logs, stop = np.zeros(len(ids)), 0
         for part in self.parts:
             if _varies(part):
@@ -242,7 +242,7 @@ def _join(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64]:
 
 
 def _whole_inside(part: AtomCodec) -> NDArray[np.int64]:
-    """The whole numbers that the ids of a part stand for, ascending."""
+    """The whole numbers that the ids of a part represent, ascending."""
     lows, highs = np.ceil(part.lows).astype(np.int64), np.floor(part.highs).astype(np.int64)
     if part.protected and (highs - lows).sum() <= MAX_DAYS:
         return np.concatenate([np.arange(a, b + 1) for a, b in zip(lows, highs, strict=True)])
