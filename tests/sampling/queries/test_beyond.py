@@ -7,7 +7,7 @@ import pytest
 from tabtreeformer import SchemaError, TabTreeFormer
 
 TINY = {
-    "tree": {"tune": False, "params": {"n_estimators": 3, "num_leaves": 5}},
+    "tree": {"trials": 0, "params": {"n_estimators": 3, "num_leaves": 5}},
     "tokens": {"quantiles": 20},
     "model": {"width": 16, "feed_forward": 32, "heads": 2, "layers": 1},
     "train": {"steps": 4, "batch_size": 32, "validate_every": 2},
