@@ -1,7 +1,9 @@
 """Finds columns that are shorter to write as their difference from another: `dropoff ~ pickup`, `garage ~ house`.
 
-A difference pays where two columns lie near each other (times of one event), or are equal in many rows (a garage built
-with its house). Mere correlation is left to the network: the saving must be large, or come from equal values.
+A difference pays where two columns lie near each other (times of one event). Mere correlation is left to the network:
+the saving must be large. Where differences grow with the columns, a quotient may pay. Numbers that are equal in many
+rows, and otherwise not near, stay as they are beside a flag: a difference would lose how people round them and what
+else depends on them.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.schema import DATETIME, TIMEDELTA
-from .base import Name
+from .base import Law, Name
 from .bits import BITS_PER_TERM
 from .find_clock import clock_columns
 from .linear import Linear
+from .same import Same
 from .search import Candidate, Search
 from .share import Share
 
@@ -24,10 +27,13 @@ Floats = NDArray[np.float64]
 
 PROBES = 400
 MIN_VALUES = 10
-MIN_EQUAL = 0.1
-"""Share of rows in which two columns are equal, rows at the commonest value of either left out."""
-MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 0.5, 1.0, 2.5
-"""Bits that a difference must save: where many rows are equal, of times, and of other numbers."""
+MIN_EQUAL, PEAK = 0.05, 3.0
+"""Share of rows in which two columns are equal, rows at the commonest value of either left out; and how many times as
+many that must be as have any other difference."""
+MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 1.0, 1.0, 2.5
+"""Bits that a difference must save: in the other rows where many are equal, of times, and of other numbers."""
+MIN_SAVED_SAME = 0.2
+"""Bits that a flag for equal numbers must save."""
 MAX_OUTSIDE = 0.02
 """Of other numbers: rows that would leave the range of the target if differences were shuffled."""
 MAX_GROWTH = 0.2
@@ -110,33 +116,98 @@ def _spread(columns: Floats) -> Floats:
 
 
 def _judged(target: int, other: int, group: _Group, search: Search) -> Candidate | None:
+    """The law for two columns that pays most: a difference, a share, or that they are often equal."""
     own, base = group.matrix[:, target], group.matrix[:, other]
     difference = own - base
     there = ~np.isnan(difference)
     if there.sum() < 50 or there.sum() < 0.5 * (~np.isnan(own)).sum():
         return None
-    step = group.steps[target]
-    off_mode = there & (own != _mode(own[there])) & (base != _mode(base[there]))
-    equal = float(np.mean(difference[off_mode] == 0)) if off_mode.sum() >= 30 else 0.0
+    names = group.names[target], group.names[other]
+    if float(np.mean(difference[there] == 0)) == 1.0 and group.times:
+        bits = search.length(np.where(there, own - float(np.nanmin(own)), np.nan), group.steps[target])
+        return Candidate(Linear(target=names[0], terms=((1, names[1]),)), bits, True, 1.0)
+    equal = _often_equal(own, base, there)
     if equal > 0.999 and not group.times:
         return None  # a copy, which is a sum of one term
-    origin = float(np.nanmin(own))
-    bits = search.length(np.where(there, own - origin, np.nan), step)
-    rest = search.length(difference, step)
-    saved = (bits - rest) * float(there.mean()) - 2 * BITS_PER_TERM / len(search.rows[1])
-    least = MIN_SAVED_TIME if group.times else MIN_SAVED_COPY if equal >= MIN_EQUAL else MIN_SAVED
-    free = group.times or _free(own[there], base[there], search)
-    if saved < least or (least == MIN_SAVED and not free):
-        return None
     covered = float(there.sum() / (~np.isnan(own)).sum())
     upward = float(np.mean(difference[there] >= 0))
     weight = (1.0 if covered >= MIN_COVERED else 0.7) * (1.05 if upward >= MIN_COVERED else 1.0)
-    if float(np.mean(difference[there] == 0)) == 1.0:
-        return Candidate(Linear(target=group.names[target], terms=((1, group.names[other]),)), saved, True, 1.0)
-    law: Linear | Share = Linear(target=group.names[target], exact=False, terms=((1, group.names[other]),))
-    if not free and covered >= MIN_COVERED and _spans(base[there]):  # a quotient does not grow with the columns
-        law = Share(target=group.names[target], base=group.names[other])
-    return Candidate(law, saved * weight, exact=False)
+    found: tuple[Law, float] | None = _difference(names, own, base, equal, group, search)
+    found = found or _ratio(names, own, base, covered, group, search)
+    if found is None and equal >= MIN_EQUAL:
+        share = float(np.mean(difference[there] == 0))
+        saved = (share * search.length(own, group.steps[target]) - _entropy(share)) * covered
+        found = (Same(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED_SAME else None
+    return None if found is None else Candidate(found[0], found[1] * weight, exact=False)
+
+
+def _often_equal(own: Floats, base: Floats, there: NDArray[np.bool_]) -> float:
+    """Share of rows in which two columns are equal, their modes left out; 0 where other differences are as common."""
+    off_mode = there & (own != _mode(own[there])) & (base != _mode(base[there]))
+    difference = (own - base)[off_mode]
+    equal = int((difference == 0).sum())
+    others = np.unique(np.round(difference[difference != 0], 9), return_counts=True)[1]
+    if len(difference) < 30 or equal < PEAK * others.max(initial=1):
+        return 0.0
+    return equal / len(difference)
+
+
+def _difference(
+    names: tuple[Name, Name], own: Floats, base: Floats, equal: float, group: _Group, search: Search
+) -> tuple[Linear, float] | None:
+    """The difference, and the bits that it saves, if differences of other rows would do as well."""
+    difference, step = own - base, group.steps[group.names.index(names[0])]
+    there = ~np.isnan(difference)
+    saved = _saved(own, difference, there, step, search)
+    if group.times:
+        least = MIN_SAVED_TIME
+    elif equal >= MIN_EQUAL:  # that they are equal says more than it costs: what counts are the other rows
+        least, there = MIN_SAVED_COPY, there & (difference != 0)
+        saved = min(saved, _saved(own, difference, there, step, search))
+    else:
+        least = MIN_SAVED
+    if saved < least or not (group.times or _free(own[there], base[there], search)):
+        return None
+    if not group.times and _has_grain(own[there], step) and not _has_grain(difference[there], step):
+        return None
+    return Linear(target=names[0], exact=False, terms=((1, names[1]),)), saved
+
+
+def _ratio(
+    names: tuple[Name, Name], own: Floats, base: Floats, covered: float, group: _Group, search: Search
+) -> tuple[Share, float] | None:
+    """The quotient, which does not grow with the columns, of numbers that nobody rounded."""
+    step = group.steps[group.names.index(names[0])]
+    there = ~np.isnan(own - base)
+    if group.times or covered < MIN_COVERED or not _spans(base[there]) or np.any(own[there] < 0):
+        return None
+    if _has_grain(own[there], step) or int((base == 0).sum()):
+        return None
+    # Steps of a quotient that tell the same numbers apart: as many as the target has in the middle of the base.
+    middle = float(np.median(base[there]))
+    saved = _saved(own / middle, own / base, there, step / middle, search)
+    return (Share(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED else None
+
+
+def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, search: Search) -> float:
+    """Held-out bits per row that a rest takes less than the numbers themselves."""
+    if there.sum() < 50:
+        return 0.0
+    origin = float(np.nanmin(own))
+    bits = search.length(np.where(there, own - origin, np.nan), step) - search.length(
+        np.where(there, rest, np.nan), step
+    )
+    return bits * float(there.mean()) - 2 * BITS_PER_TERM / len(search.rows[1])
+
+
+def _has_grain(values: Floats, step: float) -> bool:
+    """Whether people rounded numbers: many more are multiples of ten or five steps than chance would have."""
+    counts = np.rint(values[values != 0] / step)
+    return bool(len(counts) and (np.mean(counts % 10 == 0) > 0.2 or np.mean(counts % 5 == 0) > 0.35))
+
+
+def _entropy(share: float) -> float:
+    return float(-share * np.log2(share) - (1 - share) * np.log2(1 - share)) if 0 < share < 1 else 0.0
 
 
 def _free(own: Floats, base: Floats, search: Search) -> bool:

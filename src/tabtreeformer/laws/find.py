@@ -17,6 +17,7 @@ from .forms import FORMS
 from .gaps import Together
 from .laws import Laws, in_order, must_precede, replaces
 from .order import AtLeast
+from .puts_right import PutsRight
 from .search import Candidate, Search
 from .second import find_second, given_second
 from .sentences import unsaid
@@ -34,8 +35,7 @@ def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Ge
         return Laws(schema)
     whole = Frame.read(df, schema)
     search = Search.begin(whole, floor, rng)
-    candidates = [candidate for form in FORMS.values() for candidate in form.find(search)]
-    chosen = choose(candidates, schema)
+    chosen = choose(_candidates(search), schema)
     laws, left = _learned(schema, [c.law for c in chosen], whole, floor)
     return find_second(laws, left, floor, rng)
 
@@ -45,10 +45,22 @@ def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list
     if frame.n_rows < MIN_ROWS:
         return []
     search = Search.begin(frame, max(floor, 2), rng)
-    candidates = [candidate for form in FORMS.values() for candidate in form.find(search)]
+    candidates = _candidates(search)
     texts = dict.fromkeys(candidate.law.text for candidate in candidates)
     laws = {candidate.law.text: candidate.law for candidate in reversed(candidates)}
     return [laws[text].learn(frame, floor) for text in texts]
+
+
+def _candidates(search: Search) -> list[Candidate]:
+    """What all searches propose; those for laws that put right know which columns are computed anyway."""
+    schema = search.frame.schema
+    changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
+    found = [candidate for form in changing for candidate in form.find(search)]
+    exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
+    computed = frozenset(name for law in exact if replaces(law, schema) for name in law.writes)
+    search = search.knowing(computed)
+    rest = [candidate for form in FORMS.values() if form not in changing for candidate in form.find(search)]
+    return [*found, *rest]
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:

@@ -158,7 +158,7 @@ def find(search: Search) -> Sequence[Candidate]:
         on = int(states.masks[places[0]].sum())
         if len(places) < 2 or _nats(on, frame.n_rows) < MIN_NATS:
             continue
-        leader = min(places, key=lambda place: _rank(states, place))
+        leader = min(places, key=lambda place: (states.states[place].name in search.computed, *_rank(states, place)))
         for place in places:
             member = states.states[place]
             if member.is_empty and member.name != states.states[leader].name:

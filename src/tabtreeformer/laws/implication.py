@@ -28,6 +28,9 @@ MAX_P = 1e-6
 """Chance that any law of a table is one, all that were tried counted."""
 MIN_SHUFFLED = 20.0
 """Rows that would break it if the columns were shuffled."""
+MAX_BROKEN, MIN_LIFT = 0.01, 20.0
+"""Rows of a cause that may break a near law about something that is empty, and how many times as many would break it if
+the columns were shuffled."""
 MAX_STATES = 3000
 MAX_CLAUSES = 12
 """Causes of one column at most, those of the most rows: longer sentences nobody reads."""
@@ -81,10 +84,12 @@ class Implication(PutsRight):
         return replace(counted, near=self.near or counted.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Put right what breaks it."""
+        """Put right what breaks it, but for as many rows as the table has exceptions."""
+        applies, keeps = self.holds(frame)
+        spared = self.spared(applies, keeps, rng)
         cells = frame.cells(self.target)
         for then, cause in reversed(self.clauses):
-            cells = then.put(cells, cause.mask(frame))
+            cells = then.put(cells, cause.mask(frame) & ~spared)
         return frame.changed(schema, {self.target: cells})
 
     def to_json(self) -> dict[str, Any]:
@@ -124,12 +129,15 @@ def find(search: Search) -> Sequence[Candidate]:
     """For each column, what follows for it from the states of others: exactly, beyond chance, not by way of a third."""
     frame = search.frame
     states = States.read(frame, max(search.floor, 20), values=True)
+    # A gap of a computed column follows from those of its parts, and would only stand between these and others.
+    own = [i for i, s in enumerate(states.states) if s.value is not None or s.name not in search.computed]
+    most = sorted(sorted(own, key=lambda i: -states.masks[i].sum())[:MAX_STATES])
+    states = States(tuple(states.states[i] for i in most), states.masks[most], states.kinds)
     if len(states.states) < 2:
         return []
-    if len(states.states) > MAX_STATES:
-        most = np.argsort(-states.masks.sum(1), kind="stable")[:MAX_STATES]
-        states = States(tuple(states.states[i] for i in most), states.masks[most], states.kinds)
-    implies = _reduced(_implied(states, search.floor), states)
+    exact = _implied(states, search.floor)
+    computed = np.array([state.name in search.computed for state in states.states])
+    implies = _reduced(exact, states, computed) | _reduced(_nearly(states, exact), states, computed)
     found: list[Candidate] = []
     for name in dict.fromkeys(state.name for state in states.states):
         clauses = [
@@ -140,7 +148,7 @@ def find(search: Search) -> Sequence[Candidate]:
         clauses = sorted(clauses, key=lambda clause: -clause[1].mask(frame).sum())[:MAX_CLAUSES]
         if clauses:
             law = Implication(name, tuple(clauses)).learn(frame, search.floor)
-            found.append(Candidate(law, _bits(law, frame), exact=False, share=1.0))
+            found.append(Candidate(law, _bits(law, frame) * (0.1 if law.near else 1.0), exact=False, share=1.0))
     return found
 
 
@@ -165,12 +173,33 @@ def _implied(states: States, floor: int) -> NDArray[np.bool_]:
     return exact
 
 
-def _reduced(implies: NDArray[np.bool_], states: States) -> NDArray[np.bool_]:
+def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which state nearly always implies that another column is empty, and nothing that does so exactly explains it."""
+    masks = states.masks.astype(np.float32)
+    rows, n_rows = masks.sum(1), masks.shape[1]
+    broken = rows[:, None] - masks @ masks.T
+    names = np.array([str(state.name) for state in states.states])
+    empty = np.array([state.is_empty for state in states.states])
+    near: NDArray[np.bool_] = (broken > 0) & (broken <= MAX_BROKEN * rows[:, None])
+    near &= (names[:, None] != names[None, :]) & empty[None, :] & (rows[:, None] >= MIN_VALUE_ROWS)
+    near &= ~exact.T
+    near &= rows[:, None] * (1 - rows / n_rows)[None, :] >= np.maximum(MIN_LIFT * broken, MIN_SHUFFLED)
+    # A column that one state empties exactly, or another empties too, needs no near law from a part of it.
+    through = (near.astype(np.float32) @ exact.astype(np.float32)) + (
+        exact.astype(np.float32) @ near.astype(np.float32)
+    )
+    return np.asarray(near & ~(through > 0) & ~(near & near.T))
+
+
+def _reduced(implies: NDArray[np.bool_], states: States, computed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Without what is said by way of a third state, and without one half of what goes both ways."""
     rows = states.masks.sum(1)
     same = implies & implies.T
-    # Of states that are on in the same rows, the first represents all.
-    representative = np.array([int(np.argmax(same[i] | (np.arange(len(rows)) == i))) for i in range(len(rows))])
+    # Of states that are on in the same rows, the first of a column that is learned represents all.
+    rank = np.arange(len(rows)) + len(rows) * computed
+    representative = np.array(
+        [int(np.argmin(np.where(same[i] | (rank == rank[i]), rank, 2 * len(rows)))) for i in range(len(rows))]
+    )
     first = representative == np.arange(len(rows))
     strict = implies & ~same & first[:, None] & first[None, :]
     through = (strict.astype(np.float32) @ strict.astype(np.float32)) > 0

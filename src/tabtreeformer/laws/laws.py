@@ -105,6 +105,19 @@ class Laws:
             frame = law.express(frame)
         return scales
 
+    def determined(self, df: pd.DataFrame) -> dict[Name, NDArray[np.bool_]]:
+        """For learned columns that follow from others in some rows of a table: which rows those are (N,)."""
+        found: dict[Name, NDArray[np.bool_]] = {}
+        if not any(hasattr(law, "determined") for law in self.laws):
+            return found
+        frame = Frame.read(df, self.schema)
+        for law in self.laws:
+            follows = getattr(law, "determined", None)
+            if follows is not None:
+                found[law.writes[0]] = follows(frame)
+            frame = law.express(frame)
+        return found
+
     def explain(self) -> dict[Name, str]:
         """What is learned of each column, as sentences."""
         words: dict[Name, str] = {}
@@ -112,7 +125,9 @@ class Laws:
             own = [law for law in self.laws if name in law.writes]
             left = [column for column, origin in self.origins.items() if origin == name]
             if name in left:
-                words[name] = "as it is" if not own else f"as it is, put right by: {'; '.join(law.text for law in own)}"
+                flags = "".join(f", beside {column!r}" for column in left if column != name)
+                right = f", put right by: {'; '.join(law.text for law in own)}" if own else ""
+                words[name] = f"as it is{flags}{right}"
             elif left:
                 words[name] = f"as {', '.join(repr(column) for column in left)}: {own[-1].text}"
             else:

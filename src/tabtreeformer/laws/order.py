@@ -33,6 +33,10 @@ MAX_EXCEPTIONS = 0.02
 """… and as a share of all rows."""
 MIN_ROWS = 50
 PROBES = 300
+OR_ZERO = ", or 0"
+"""The end of a sentence whose target says nothing where it is 0."""
+MIN_ZERO = 0.02
+"""Share of rows in which such a target is 0."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,13 @@ class AtLeast(PutsRight):
     exceptions: int = 0
     near: bool = False
     """Whether rows of the table break it."""
+    zero: bool = False
+    """Whether a target of 0 says that there is none: a house was renovated after it was built, or never."""
 
     @property
     def text(self) -> str:
-        return said(f"{quoted(self.target)} {'>' if self.strict else '>='} {listed(self.lowers)}", near=self.near)
+        words = f"{quoted(self.target)} {'>' if self.strict else '>='} {listed(self.lowers)}"
+        return said(words + (OR_ZERO if self.zero else ""), near=self.near)
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -75,10 +82,15 @@ class AtLeast(PutsRight):
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies where the target and one of the others have a value."""
-        distance = frame.floats(self.target) - self._greatest(frame)
+        distance = self._own(frame) - self._greatest(frame)
         applies = ~np.isnan(distance)
         with np.errstate(invalid="ignore"):
             return applies, applies & ~(distance <= 0 if self.strict else distance < 0)
+
+    def _own(self, frame: Frame) -> NDArray[np.float64]:
+        """The target, NaN where it says nothing."""
+        own = frame.floats(self.target)
+        return np.where(own == 0, np.nan, own) if self.zero else own
 
     def _greatest(self, frame: Frame) -> NDArray[np.float64]:
         """The greatest of the others, NaN where all are missing."""
@@ -89,8 +101,8 @@ class AtLeast(PutsRight):
     def learn(self, frame: Frame, floor: int) -> AtLeast:
         """Take down how far apart they are, where the column that is moved ends, and its grid."""
         counted = self.counted(frame)
-        distances = (frame.floats(self.target) - self._greatest(frame))[self.holds(frame)[1]]
-        numbers = frame.floats(self._moves)
+        distances = (self._own(frame) - self._greatest(frame))[self.holds(frame)[1]]
+        numbers = self._own(frame) if self._moves == self.target else frame.floats(self._moves)
         there = numbers[~np.isnan(numbers)]
         end = None
         if len(there):
@@ -106,11 +118,7 @@ class AtLeast(PutsRight):
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Move the target where it is below the others, but for as many rows as the table has exceptions."""
         applies, keeps = self.holds(frame)
-        broken = np.flatnonzero(applies & ~keeps)
-        if len(broken) and self.exceptions:
-            share = self.exceptions / (self.support + self.exceptions)
-            spared = min(int(rng.binomial(int(applies.sum()), share)), len(broken))
-            broken = np.sort(rng.permutation(broken)[spared:])
+        broken = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(broken):
             return frame.changed(schema, {})
         cells = frame.cells(self._moves)
@@ -141,7 +149,7 @@ class AtLeast(PutsRight):
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         plain = {"target": self.target, "lowers": list(self.lowers), "distances": list(self.distances)}
-        rest = ("end", "strict", "downward", "support", "exceptions", "near")
+        rest = ("end", "strict", "downward", "support", "exceptions", "near", "zero")
         grid = None if self.grid is None else list(self.grid)
         return plain | {name: getattr(self, name) for name in rest} | {"grid": grid}
 
@@ -168,8 +176,10 @@ _TEXT = re.compile(r"((?:[^`<>]|`[^`]*`)+?) (>=|<=|>|<) ((?:[^`<>]|`[^`]*`)+)")
 
 
 def parse(text: str, schema: Schema) -> AtLeast | None:
-    """Read `end >= start` or `start <= end`, `end > start` or `start < end`."""
+    """Read `end >= start` or `start <= end`, `end > start` or `start < end`; `renovated >= built, or 0`."""
     words, near = unsaid(text)
+    zero = words.endswith(OR_ZERO)
+    words = words.removesuffix(OR_ZERO)
     found = _TEXT.fullmatch(words)
     if found is None:
         return None
@@ -179,13 +189,13 @@ def parse(text: str, schema: Schema) -> AtLeast | None:
         raise SchemaError(f"constraint {text!r} has several columns on both sides; write a sentence for each")
     if len(targets) > 1:
         raise SchemaError(f"constraint {text!r}: write one column on the greater side, or a sentence for each")
-    kinds = {_sort(schema, name) for name in (*targets, *lowers)}
+    kinds = {comparable(schema, name) for name in (*targets, *lowers)}
     if len(kinds) > 1 or None in kinds or targets[0] in lowers:
         raise SchemaError(f"constraint {text!r} compares columns that have no common order; name numbers or times")
-    return AtLeast(targets[0], tuple(lowers), strict=len(found[2]) == 1, near=near)
+    return AtLeast(targets[0], tuple(lowers), strict=len(found[2]) == 1, near=near, zero=zero)
 
 
-def _sort(schema: Schema, name: Name) -> tuple[str, str] | None:
+def comparable(schema: Schema, name: Name) -> tuple[str, str] | None:
     """Columns of the same sort can be compared: numbers, times of a unit, durations of a unit."""
     column = schema.column(name)
     if column.kind not in MEASURED:
@@ -199,7 +209,7 @@ def find(search: Search) -> Sequence[Candidate]:
     groups: dict[Any, list[Name]] = {}
     for column in frame.schema.columns:
         if column.kind in MEASURED and (column.kind != NUMERIC or len(np.unique(frame.floats(column.name))) > 2):
-            groups.setdefault(_sort(frame.schema, column.name), []).append(column.name)
+            groups.setdefault(comparable(frame.schema, column.name), []).append(column.name)
     found: list[Candidate] = []
     for names in groups.values():
         exact, near = _pairs(frame, names)
@@ -214,6 +224,31 @@ def find(search: Search) -> Sequence[Candidate]:
                     found.append(Candidate(law, _bits(frame, law), exact=False, share=kept))
                     if pairs is exact:
                         break
+        found += _or_zero(search, names, exact | near)
+    return found
+
+
+def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> list[Candidate]:
+    """Orders that hold wherever the greater column is not 0, and not otherwise."""
+    frame, found = search.frame, list[Candidate]()
+    matrix = np.array([frame.floats(name) for name in names]).reshape(len(names), frame.n_rows)
+    ordered = [np.sort(row[~np.isnan(row)]) for row in matrix]
+    for place, name in enumerate(names):
+        own = np.where(matrix[place] == 0, np.nan, matrix[place])
+        if frame.schema.column(name).kind != NUMERIC or np.nanmin(own, initial=np.inf) < 0:
+            continue
+        if not MIN_ZERO <= np.mean(matrix[place] == 0) <= 1 - MIN_ZERO:
+            continue
+        some = np.flatnonzero(~np.isnan(own))[:PROBES]
+        with np.errstate(invalid="ignore"):
+            never = ~(own[some] < matrix[:, some]).any(1) & ~known[place] & (np.arange(len(names)) != place)
+        below = [int(j) for j in np.flatnonzero(never) if _compare(own, matrix[j], ordered[j]) == 2]
+        # Of columns that are in order themselves the greatest says all.
+        lowers = tuple(names[j] for j in below if not any(known[k, j] for k in below))
+        if lowers:
+            law = AtLeast(name, lowers, zero=True).learn(frame, search.floor)
+            share = law.support / frame.n_rows
+            found.append(Candidate(law, _bits(frame, law) * share, exact=False, share=1.0))
     return found
 
 
@@ -268,7 +303,7 @@ def _reduced(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _bits(frame: Frame, law: AtLeast) -> float:
     """What it rules out: the share of shuffled rows that would keep it."""
     greatest = law._greatest(frame)
-    numbers = frame.floats(law.target)
+    numbers = law._own(frame)
     ordered = np.sort(greatest[~np.isnan(greatest)])
     own = numbers[~np.isnan(numbers)]
     kept = float(np.mean(np.searchsorted(ordered, own, side="right") / max(len(ordered), 1)))

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..data.schema import Schema
 from .base import Frame, Mask
 
@@ -30,6 +32,16 @@ class PutsRight:
         law: Any = self
         counted: Self = replace(law, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
         return counted
+
+    def spared(self, applies: Mask, keeps: Mask, rng: np.random.Generator) -> Mask:
+        """Of the rows that break it, as many as the table has exceptions; these stay as they are."""
+        law: Any = self
+        rows = np.flatnonzero(applies & ~keeps)
+        spared = np.zeros(len(applies), dtype=bool)
+        if len(rows) and law.exceptions:
+            share = law.exceptions / (law.support + law.exceptions)
+            spared[rng.permutation(rows)[: int(rng.binomial(int(applies.sum()), share))]] = True
+        return spared
 
     def reshape(self, schema: Schema) -> Schema:
         """The same columns."""

@@ -152,6 +152,8 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, beyond: Beyond, places: Seque
         widths = codec.log_widths(rows.ids[:, layout.slots_of(place)])
         # A single value has a probability, which no change of variables touches; a density is stretched by it.
         result[:, place] += np.where(widths != 0, scales.get(codec.column.name, 0.0), 0.0) - widths
+    for name, follows in fitted.codec.laws.determined(df).items():
+        result[follows, fitted.codec.expressed.names.index(name)] = 0.0
     return result
 
 
