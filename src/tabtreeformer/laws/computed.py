@@ -268,7 +268,9 @@ def to_whole(numbers: Values) -> Values:
 
 
 def dtype_ends(column: Column) -> tuple[float, float] | None:
-    """What a dtype of whole numbers can hold, if that is less than 64 bits."""
+    """What a dtype of whole numbers can hold, if that is less than 64 bits; days written as 20240131 count otherwise."""
+    if column.kind != NUMERIC:
+        return None
     name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")
     if name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
         limits = np.iinfo(name)

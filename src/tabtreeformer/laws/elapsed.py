@@ -1,6 +1,7 @@
 """Times and what lies between them: `end = start + duration minutes`, `duration = minutes from start to end`.
 
 The first is exact where the duration is: the end is computed. Where the duration is rounded it is computed from both.
+Ages are whole years by the calendar (`age = years from born to seen`) or days divided by 365.25.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.schema import DATETIME, NUMERIC, TIMEDELTA, Schema
@@ -24,6 +26,9 @@ from .search import Candidate, Search
 from .words import column_name, different, quoted
 
 MIN_SHARE, MIN_ROWS, PROBES = 0.95, 50, 200
+JULIAN = "years of 365.25 days"
+COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
+"""What may be counted, in seconds; whole years and months by the calendar, which has no seconds for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +54,10 @@ class Elapsed(Computed):
     def expected(self, frame: Frame) -> Values:
         """The time between, on the grid of the target; 0 where one of them is missing."""
         there = frame.present(self.start, self.end)
+        if not COUNTS[self.count]:
+            return np.where(there, _calendar(frame, self.start, self.end, self.count), 0)
         gap = np.where(there, frame.values(self.end) - frame.values(self.start), 0).astype(np.float64)
-        value = gap / (UNITS[self.count] * PER_SECOND[frame.schema.column(self.start).unit])
+        value = gap / (COUNTS[self.count] * PER_SECOND[frame.schema.column(self.start).unit])
         if self.whole:
             return rounded(value, 0, self.rounding)
         return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
@@ -60,6 +67,17 @@ class Elapsed(Computed):
         ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
         learned = [super(Elapsed, replace(self, rounding=way)).learn(frame, floor) for way in ways]
         return max(learned, key=lambda law: law.support)
+
+
+def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:
+    """Whole years or months that have passed, as ages are counted; anything where one of them is missing."""
+    times = []
+    for name in (start, end):
+        counts = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.int64)
+        times.append(pd.DatetimeIndex(counts.view(f"datetime64[{frame.schema.column(name).unit}]")))
+    first, last = times
+    months = (last.year - first.year) * 12 + last.month - first.month - (last.day < first.day)
+    return np.asarray(months // 12 if count == "years" else months, dtype=np.int64)
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -88,8 +106,26 @@ def _between(start: Name, end: Name, search: Search) -> Iterator[Candidate]:
             yield from _spans(start, end, column.name, gap, search)
     numbers = search.numbers
     for i in np.flatnonzero(numbers.distinct >= 10):
-        for count, seconds in UNITS.items():
-            yield from _counted(start, end, int(i), (count, seconds * unit), gap, search)
+        for count, seconds in COUNTS.items():
+            if seconds:
+                yield from _counted(start, end, int(i), (count, seconds * unit), gap, search)
+        yield from _passed(start, end, int(i), search)
+
+
+def _passed(start: Name, end: Name, place: int, search: Search) -> Iterator[Candidate]:
+    """Whole years or months by the calendar."""
+    own, name = search.numbers.matrix[:, place], search.numbers.names[place]
+    known = np.flatnonzero(search.frame.present(start, end) & ~np.isnan(own))
+    if search.numbers.decimals[place] != 0 or len(known) < MIN_ROWS:
+        return
+    probe = search.frame.take(known[np.linspace(0, len(known) - 1, min(PROBES, len(known))).astype(np.int64)])
+    for count in ("years", "months"):
+        if np.mean(_calendar(probe, start, end, count) == probe.floats(name)) < MIN_SHARE:
+            continue
+        share = float(np.mean(_calendar(search.frame, start, end, count)[known] == own[known]))
+        if share >= MIN_SHARE:
+            law = Elapsed(target=name, start=start, end=end, count=count)
+            yield Candidate(law, search.bits[name] * share, share == 1.0, share)
 
 
 def _spans(start: Name, end: Name, span: Name, gap: NDArray[np.float64], search: Search) -> Iterator[Candidate]:
@@ -117,7 +153,7 @@ def _counted(
         return
     back = float(np.mean(np.rint(own[known] * unit[1]) == gap[known]))
     bits = 20.0
-    if back >= MIN_SHARE and decimals is not None:
+    if back >= MIN_SHARE and decimals is not None and unit[0] in UNITS:
         law = Linear(target=end, exact=back == 1.0, terms=((1, start), (1, name)), units=(None, unit[0]))
         yield Candidate(law, bits * back, back == 1.0, back)
     value = gap[known] / unit[1]
@@ -132,7 +168,7 @@ def _counted(
         yield Candidate(law_of_count, search.bits[name] * shares[way], exact, shares[way])
 
 
-_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(UNITS)}) from (.+?) to (.+?)(?: rounded (down|up))?")
+_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(COUNTS)}) from (.+?) to (.+?)(?: rounded (down|up))?")
 
 
 def parse(text: str, schema: Schema) -> Elapsed | None:

@@ -61,7 +61,7 @@ def find(search: Search) -> Sequence[Candidate]:
     useful = np.flatnonzero(numbers.distinct >= MIN_PART_VALUES)
     if len(useful) < 2:
         return []
-    view = _standardized(numbers.matrix[search.rows[0]])
+    view = standardized(numbers.matrix[search.rows[0]])
     found: dict[tuple[object, ...], Candidate] = {}
     for target in useful:
         if numbers.distinct[target] < MIN_VALUES:
@@ -75,25 +75,25 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 @dataclass(frozen=True)
-class _View:
+class Columns:
     """Columns on one scale, for correlations: 0 where missing."""
 
     scaled: Floats
     present: NDArray[np.bool_]
 
 
-def _standardized(matrix: Floats) -> _View:
+def standardized(matrix: Floats) -> Columns:
     present = ~np.isnan(matrix)
     counts = np.maximum(present.sum(0), 1)
     filled = np.where(present, matrix, 0.0)
     mean = filled.sum(0) / counts
     centred = np.where(present, matrix - mean, 0.0)
     scale = np.sqrt((centred**2).sum(0) / counts)
-    return _View(centred / np.where(scale > 0, scale, 1.0), present)
+    return Columns(centred / np.where(scale > 0, scale, 1.0), present)
 
 
 def _fits(
-    target: int, useful: NDArray[np.int64], view: _View, numbers: Numbers, seen: NDArray[np.int64]
+    target: int, useful: NDArray[np.int64], view: Columns, numbers: Numbers, seen: NDArray[np.int64]
 ) -> Iterator[Fit]:
     """The most obeyed sum for a target, if any: first identities, then those with a rest of few values."""
     matrix = numbers.matrix[seen]
@@ -103,7 +103,7 @@ def _fits(
     rest = np.clip(view.scaled[:, target], -4, 4)
     rows = view.present[:, target].copy()
     while len(parts) < min(MAX_TERMS, len(useful) - 1):
-        part = _next_part(rest, rows, view, {target, *parts}, useful)
+        part = next_part(rest, rows, view, {target, *parts}, useful)
         if part is None:
             break
         complete = rows & view.present[:, part]
@@ -111,7 +111,7 @@ def _fits(
             break
         parts.append(part)
         rows = complete
-        factors, constant = _robust(matrix[rows][:, parts], goal[rows], numbers.step(target))
+        factors, constant = least_deviations(matrix[rows][:, parts], goal[rows], numbers.step(target))
         left = goal[rows] - matrix[rows][:, parts] @ factors - constant
         rest = np.zeros(len(goal))
         scale = np.median(np.abs(left)) + 1e-12
@@ -153,8 +153,8 @@ def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Num
     return None
 
 
-def _next_part(
-    rest: Floats, rows: NDArray[np.bool_], view: _View, taken: set[int], useful: NDArray[np.int64]
+def next_part(
+    rest: Floats, rows: NDArray[np.bool_], view: Columns, taken: set[int], useful: NDArray[np.int64]
 ) -> int | None:
     """The column that goes most closely with what is left."""
     own = np.where(rows, rest, 0.0)
@@ -171,7 +171,7 @@ def _next_part(
     return best if correlation[best] >= MIN_CORRELATION else None
 
 
-def _robust(parts: Floats, goal: Floats, step: float) -> tuple[Floats, float]:
+def least_deviations(parts: Floats, goal: Floats, step: float) -> tuple[Floats, float]:
     """Factors and constant of least absolute deviations, by reweighted least squares."""
     if len(goal) > FIT_ROWS:
         some = np.linspace(0, len(goal) - 1, FIT_ROWS).astype(np.int64)

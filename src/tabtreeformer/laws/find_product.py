@@ -24,7 +24,7 @@ PROBES = 60
 MIN_VALUES, MIN_FACTOR_VALUES = 10, 2
 MIN_SHARE = 0.9
 MIN_ROWS = 50
-CONSTANTS = (1.0, 100.0, 0.01, 1000.0, 0.001, 10_000.0, 60.0, 3600.0, 12.0, 365.0, 1e6)
+CONSTANTS = (1.0, 100.0, 0.01, 1000.0, 0.001, 10_000.0, 1e-4, 60.0, 3600.0, 12.0, 365.0, 1e6, 0.5, np.pi)
 """Factors that products of two columns come with."""
 MAX_COLUMNS = 80
 """Columns that pairs are searched among: all pairs of more would take minutes."""
@@ -89,7 +89,7 @@ def _conversion(target: int, source: int, search: Search) -> Candidate | None:
                 terms = ((factor, numbers.names[source]),)
                 law = Linear(target=numbers.names[target], terms=terms, constant=constant)
                 digits = len(f"{factor:g}".lstrip("0.")) + (len(f"{constant:g}") if constant else 0)
-                return _judged(law, target, factor * x + constant, search, paid=0.2 * digits)
+                return judged(law, target, factor * x + constant, search, paid=0.2 * digits)
     return None
 
 
@@ -162,7 +162,7 @@ def _matching(
             ratio = np.where(np.isfinite(ratio) & (np.abs(ratio) > 1e-12), ratio, np.nan)
             known = (~np.isnan(ratio)).sum(0)
             middle = np.nanmedian(np.where(known > 0, ratio, 1.0), axis=0)
-            snapped = _nearest_constant(middle)
+            snapped = nearest_constant(middle)
             slack = 0.75 * numbers.step(target) + 1e-6 * np.abs(own)[:, None, None]
             fits = np.abs(values * snapped - own[:, None, None]) <= slack
             there = np.isfinite(values) & ~np.isnan(own)[:, None, None]
@@ -174,7 +174,7 @@ def _matching(
                     yield a, b, divides
 
 
-def _nearest_constant(ratio: Floats) -> Floats:
+def nearest_constant(ratio: Floats) -> Floats:
     """The nearest of the usual factors, 0 where none is near."""
     constants = np.array(CONSTANTS)
     with np.errstate(all="ignore"):
@@ -191,7 +191,7 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
     with np.errstate(all="ignore"):
         value = x / y if divides else x * y
         ratio = np.median((own / value)[np.isfinite(own / value) & (own != 0)])
-    constant = float(_nearest_constant(np.array([ratio]))[0])
+    constant = float(nearest_constant(np.array([ratio]))[0])
     value = np.where(np.isfinite(value), scaled(value, constant), np.nan) if constant else np.full(len(own), np.nan)
     names = numbers.names
     law = Product(
@@ -202,17 +202,17 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
     )
     decimals = numbers.decimals[target]
     if decimals is None:
-        return _judged(law, target, value, search)
+        return judged(law, target, value, search)
     known = ~np.isnan(own) & ~np.isnan(value)
     if not known.any():
-        return _judged(law, target, value, search)
+        return judged(law, target, value, search)
     goal, found = own[known], value[known]
     shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}
     best = max(shares, key=lambda r: shares[r])
-    return _judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+    return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
 
 
-def _judged(law: Linear | Product, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
+def judged(law: Linear | Product, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
     """What a law saves on rows that it was not found in."""
     numbers, held = search.numbers, search.rows[1]
     own = numbers.matrix[:, target]

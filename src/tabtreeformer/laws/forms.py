@@ -10,6 +10,7 @@ from ..data.schema import Schema
 from . import (
     area,
     bins,
+    clip,
     clock,
     combination,
     copies,
@@ -19,6 +20,7 @@ from . import (
     find_linear,
     find_lookup,
     find_parts,
+    find_powers,
     find_product,
     gaps,
     implication,
@@ -27,6 +29,7 @@ from . import (
     order,
     parts,
     product,
+    running,
     same,
     share,
     steps,
@@ -57,7 +60,11 @@ FORMS: Mapping[str, Form] = {
     "clock number": Form(clock.ClockNumber, find_clock.find_numbers, clock.parse_number),
     "elapsed": Form(elapsed.Elapsed, elapsed.find, elapsed.parse),
     "linear": Form(linear.Linear, lambda search: [*find_linear.find(search), *difference.find(search)], linear.parse),
-    "product": Form(product.Product, find_product.find, product.parse),
+    "product": Form(
+        product.Product, lambda search: [*find_product.find(search), *find_powers.find(search)], product.parse
+    ),
+    "clip": Form(clip.Clip, clip.find, clip.parse),
+    "running": Form(running.Running, running.find, running.parse),
     "bins": Form(bins.Bins, bins.find, bins.parse),
     "share": Form(share.Share, share.find, share.parse),
     "same": Form(same.Same, lambda search: [], same.parse),

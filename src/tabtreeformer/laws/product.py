@@ -53,7 +53,7 @@ class Product(Computed):
     @property
     def reads(self) -> tuple[Name, ...]:
         """Factors and divisors."""
-        return (*self.factors, *self.divisors)
+        return tuple(dict.fromkeys((*self.factors, *self.divisors)))
 
     @property
     def formula(self) -> str:
@@ -110,7 +110,7 @@ def parse(text: str, schema: Schema) -> Product | None:
         else:
             (factors if mark == "*" else divisors).append(column_name(operand, text, schema))
     target = column_name(parts.operands[0], text, schema)
-    different((target, *factors, *divisors), text)
+    different((target, *dict.fromkeys((*factors, *divisors))), text)
     for name in (target, *factors, *divisors):
         if schema.column(name).kind != NUMERIC:
             raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")

@@ -59,19 +59,23 @@ class Search:
     floor: int
     """Values, cases and keys that fewer rows have must not be stored."""
     rng: np.random.Generator
+    ordered: Frame
+    """Rows in their own order without holes."""
     computed: frozenset[Name] = frozenset()
     """Columns that a law computes exactly: what is put right should be what is learned."""
 
     @classmethod
     def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
         """Draw the rows to look at."""
+        ordered = frame
         if frame.n_rows > MAX_ROWS:
+            ordered = frame.take(np.arange(MAX_ROWS))
             frame = frame.take(np.sort(rng.choice(frame.n_rows, MAX_ROWS, replace=False)))
-        return cls(frame, floor, rng)
+        return cls(frame, floor, rng, ordered)
 
     def knowing(self, computed: frozenset[Name]) -> Search:
         """The same search, with what was computed for it so far, told which columns laws compute."""
-        own = Search(self.frame, self.floor, self.rng, computed)
+        own = Search(self.frame, self.floor, self.rng, self.ordered, computed)
         own.__dict__.update({name: value for name, value in self.__dict__.items() if name not in own.__dict__})
         return own
 

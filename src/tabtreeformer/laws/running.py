@@ -1,0 +1,193 @@
+"""Running totals where rows are in order: `balance = running total of amount by account`.
+
+The total of a row is that of the row before it, plus its own amount. Rows that were set aside leave holes, across which
+it does not add up; the law is one where most neighbours do. New rows are added up in the order in which they are
+written, in each block of rows from the same start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import LABELLED, NUMERIC, Schema
+from ..data.schema.numbers import count_decimals
+from ..errors import SchemaError
+from .base import Cells, Frame, Mask, Name, replaced
+from .codes import Coded, Codes
+from .search import Candidate, Search
+from .words import column_name, different, quoted
+
+Floats = NDArray[np.float64]
+MIN_SHARE, MIN_ROWS, MIN_VALUES = 0.6, 50, 10
+"""Of neighbours, the share that must add up; and how many there must be, with different amounts."""
+MAX_GROUPS = 0.2
+"""Groups, as a share of the rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A column that adds up another, row by row."""
+
+    form: ClassVar[str] = "running"
+    exact: ClassVar[bool] = True
+    min_share: ClassVar[float] = MIN_SHARE
+    target: Name
+    part: Name
+    by: Name | None = None
+    """The column whose values are added up on their own."""
+    start: float = 0.0
+    """Where totals begin: so that their middle is that of the table."""
+    decimals: int = 0
+    support: int = 0
+    exceptions: int = 0
+
+    @property
+    def text(self) -> str:
+        by = "" if self.by is None else f" by {quoted(self.by)}"
+        return f"{quoted(self.target)} = running total of {quoted(self.part)}{by}"
+
+    @property
+    def said(self) -> str:
+        """The sentence with what there is to know of it."""
+        return f"{self.text} ({self.support:,} of {self.support + self.exceptions:,} neighbours; rows are in order)"
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        return (self.part,) if self.by is None else (self.part, self.by)
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        return (self.target,)
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """It applies to rows that have one before them; kept where the total grew by their own amount."""
+        before = _before(self._codes(frame))
+        own, part = frame.floats(self.target), frame.floats(self.part)
+        left = own - own[before] - part
+        applies = (before >= 0) & ~np.isnan(left)
+        with np.errstate(invalid="ignore"):
+            return applies, applies & (np.abs(left) <= 0.501 * 10.0**-self.decimals)
+
+    def _codes(self, frame: Frame) -> Codes:
+        return np.zeros(frame.n_rows, dtype=np.int64) if self.by is None else Coded.read(frame, self.by).codes
+
+    def learn(self, frame: Frame, floor: int) -> Running:
+        """See where totals begin, and count neighbours."""
+        own, part = frame.floats(self.target), np.nan_to_num(frame.floats(self.part))
+        there = own[~np.isnan(own)]
+        decimals = count_decimals(there, spare=len(there) // 100) if len(there) else 0
+        decimals = 9 if decimals is None else min(decimals, 9)
+        middle = float(np.nanmean(own) - np.mean(_totals(self._codes(frame), part))) if len(there) else 0.0
+        law = replace(self, decimals=decimals, start=round(middle, decimals))
+        applies, kept = law.holds(frame)
+        return replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+
+    def reshape(self, schema: Schema) -> Schema:
+        """The total dropped."""
+        return replaced(schema, self.target, [])
+
+    def express(self, frame: Frame) -> Frame:
+        """Drop the total."""
+        return frame.changed(self.reshape(frame.schema), {})
+
+    def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
+        """Add the amounts up, a missing one being nothing."""
+        totals = self.start + _totals(self._codes(frame), np.nan_to_num(frame.floats(self.part)))
+        totals = np.round(totals, self.decimals)
+        own = np.rint(totals).astype(np.int64) if schema.column(self.target).whole else totals
+        return frame.changed(schema, {self.target: Cells(own, np.zeros(frame.n_rows, dtype=bool))})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Running:
+        """Inverse of `to_json`."""
+        if not np.isfinite(float(data["start"])) or not 0 <= int(data["decimals"]) <= 15:
+            raise ValueError(f"the running total {data['target']!r} has no start")
+        return cls(**data)
+
+
+def _before(codes: Codes) -> Codes:
+    """The row before each row of the same code; -1 for the first."""
+    order = np.argsort(codes, kind="stable")
+    before = np.full(len(codes), -1, dtype=np.int64)
+    same = codes[order][1:] == codes[order][:-1]
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _totals(codes: Codes, part: Floats) -> Floats:
+    """Amounts added up in the order of the rows, for each code on its own."""
+    order = np.argsort(codes, kind="stable")
+    totals = np.cumsum(part[order])
+    first = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
+    offset = np.repeat(totals[first] - part[order][first], np.diff(np.append(first, len(codes))))
+    result = np.empty(len(part))
+    result[order] = totals - offset
+    return result
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Totals of other columns, of all rows or of the rows of each label."""
+    frame, numbers = search.ordered, search.numbers
+    many = [
+        n for i, n in enumerate(numbers.names) if numbers.distinct[i] >= MIN_VALUES and numbers.decimals[i] is not None
+    ]
+    groups: list[Name | None] = [None]
+    for column in frame.schema.columns:
+        if column.kind in LABELLED and 2 <= Coded.read(frame, column.name).size <= MAX_GROUPS * frame.n_rows:
+            groups.append(column.name)
+    matrix = np.array([frame.floats(name) for name in many]).reshape(len(many), frame.n_rows)
+    steps = np.array([10.0 ** -(numbers.decimals[numbers.names.index(name)] or 0) for name in many])
+    found: dict[Name, Candidate] = {}
+    for by in groups:
+        codes = np.zeros(frame.n_rows, dtype=np.int64) if by is None else Coded.read(frame, by).codes
+        before = _before(codes)
+        rows = np.flatnonzero(before >= 0)
+        some = rows[np.linspace(0, len(rows) - 1, min(len(rows), 200)).astype(np.int64)] if len(rows) else rows
+        for target, name in enumerate(many):
+            grown = matrix[target, some] - matrix[target, before[some]]
+            fits = np.abs(grown - matrix[:, some]) <= 0.501 * steps[target]
+            for part in np.flatnonzero((fits.mean(1) >= 0.8 * MIN_SHARE) if len(some) >= MIN_ROWS else []):
+                if part != target and name not in found:
+                    candidate = _judged(Running(target=name, part=many[part], by=by), search)
+                    found |= {} if candidate is None else {name: candidate}
+    return list(found.values())
+
+
+def _judged(law: Running, search: Search) -> Candidate | None:
+    """The law, if most neighbours add up, with different amounts."""
+    frame = search.ordered
+    learned = law.learn(frame, search.floor)
+    applies, kept = learned.holds(frame)
+    amounts = frame.floats(law.part)[kept]
+    share = float(kept.sum() / max(applies.sum(), 1))
+    common = np.unique(amounts, return_counts=True)[1].max(initial=0)
+    if kept.sum() < MIN_ROWS or share < MIN_SHARE or len(amounts) - common < MIN_ROWS:
+        return None
+    return Candidate(law, search.bits[law.target], exact=True, share=share)
+
+
+_TEXT = re.compile(r"(.+?) = running total of (`[^`]*`|[^\W\d]\w*)(?: by (`[^`]*`|[^\W\d]\w*))?")
+
+
+def parse(text: str, schema: Schema) -> Running | None:
+    """Read `balance = running total of amount by account`."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    target, part = (column_name(found[k], text, schema) for k in (1, 2))
+    by = None if found[3] is None else column_name(found[3], text, schema)
+    different((target, part) if by is None else (target, part, by), text)
+    for name in (target, part):
+        if schema.column(name).kind != NUMERIC:
+            raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")
+    return Running(target=target, part=part, by=by)
