@@ -187,6 +187,10 @@ def parse(text: str, schema: Schema) -> Area | None:
 
 def find(search: Search) -> Sequence[Candidate]:
     """Pairs of numbers that tell a category, of which both depend on it."""
+    return search.once("areas", _find)
+
+
+def _find(search: Search) -> Sequence[Candidate]:
     seen, held = search.seen, search.held
     names = positions(seen)
     if len(names) < 2:

@@ -268,7 +268,7 @@ def to_whole(numbers: Values) -> Values:
 
 
 def dtype_ends(column: Column) -> tuple[float, float] | None:
-    """What a dtype of whole numbers can hold, if that is less than 64 bits; days written as 20240131 count otherwise."""
+    """What a dtype of whole numbers can hold, if that is less than 64 bits; None for days written as 20240131."""
     if column.kind != NUMERIC:
         return None
     name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")

@@ -27,7 +27,20 @@ NEARLY = 0.9
 """Share of rows from which on a law holds nearly always."""
 MIN_ROWS = 50
 """Fewer rows prove nothing."""
-WORDED = ("gaps", "steps", "implication", "combination", "area", "within", "bins", "share", "same", "clip", "running")
+WORDED = (
+    "gaps",
+    "steps",
+    "implication",
+    "combination",
+    "area",
+    "within",
+    "bins",
+    "share",
+    "same",
+    "clip",
+    "running",
+    "period",
+)
 """Forms whose sentences no other form could mean."""
 
 
@@ -59,10 +72,17 @@ def _candidates(search: Search) -> list[Candidate]:
     changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
     found = [candidate for form in changing for candidate in form.find(search)]
     exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
-    computed = frozenset(name for law in exact if replaces(law, schema) for name in law.writes)
-    search = search.knowing(computed)
+    computed = {name: law for law in exact if replaces(law, schema) for name in law.writes}
+    own_gaps = frozenset(name for name, law in computed.items() if not _same_gaps(search, name, law))
+    search = search.knowing(frozenset(computed), own_gaps)
     rest = [candidate for form in FORMS.values() if form not in changing for candidate in form.find(search)]
     return [*found, *rest]
+
+
+def _same_gaps(search: Search, name: Name, law: Law) -> bool:
+    """Whether a computed column is missing where a part of it is; if not, its gaps are learned beside it."""
+    differ = search.frame.gaps(name) != ~search.frame.present(*law.reads)
+    return int(differ.sum()) < max(search.floor, 1)
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
@@ -78,7 +98,7 @@ def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
         for variant in (candidate, *_turned(candidate)):
             law, owns = variant.law, replaces(variant.law, schema)
             rivals = [owners[name] for name in law.writes if name in owners]
-            if rivals and (owns or any(rival.exact for rival in rivals)):
+            if rivals and (owns or any(rival.exact for rival in rivals)) and not candidate.gaps_only:
                 continue
             if _circles(chosen, variant, later, schema):
                 continue

@@ -28,6 +28,10 @@ LAST = 0.01
 
 def clock_columns(search: Search) -> dict[Name, str]:
     """Numeric columns that are clock times or month numbers, with how they are written."""
+    return search.once("clocks", _clock_columns)
+
+
+def _clock_columns(search: Search) -> dict[Name, str]:
     found: dict[Name, str] = {}
     numbers = search.numbers
     for i, name in enumerate(numbers.names):

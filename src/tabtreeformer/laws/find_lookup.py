@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,11 @@ class _Columns:
     matrix: NDArray[np.int64]  # (M, N)
     is_key: NDArray[np.bool_]
     probes: NDArray[np.int64]
+
+    @cached_property
+    def probed(self) -> list[Codes]:
+        """Codes of each column in the rows that are tried first, without holes."""
+        return [compact(own[self.probes]) for own in self.matrix]
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -114,10 +120,10 @@ def _determined(key: Codes, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
     """Two or three keys that determine a target together: by what they tell of it, the best few carried on."""
-    own = compact(columns.matrix[target, columns.probes])
+    own = columns.probed[target]
     total = entropy(own)
     keys = [int(k) for k in np.flatnonzero(columns.is_key) if k != target]
-    parts = {k: compact(columns.matrix[k, columns.probes]) for k in keys}
+    parts = {k: columns.probed[k] for k in keys}
     telling = {k: information(parts[k], own) for k in keys}
     near = sorted(keys, key=lambda k: -telling[k])[:NEAREST]
     near = [k for k in near if telling[k] > 0.02 * total]

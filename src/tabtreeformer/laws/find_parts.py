@@ -35,15 +35,19 @@ LONG = ("days since 1970", "hours since 1970", "seconds since 1970", "millisecon
 
 def find(search: Search) -> Sequence[Candidate]:
     """Numbers that are parts of times."""
-    return [candidate for candidate in _all(search) if isinstance(candidate.law, Part)]
+    return [candidate for candidate in search.once("parts", _all) if isinstance(candidate.law, Part)]
 
 
 def find_named(search: Search) -> Sequence[Candidate]:
     """Labels that name parts of times."""
-    return [candidate for candidate in _all(search) if isinstance(candidate.law, NamedPart)]
+    return [candidate for candidate in search.once("parts", _all) if isinstance(candidate.law, NamedPart)]
 
 
-def _all(search: Search) -> Iterator[Candidate]:
+def _all(search: Search) -> list[Candidate]:
+    return list(_each(search))
+
+
+def _each(search: Search) -> Iterator[Candidate]:
     schema = search.frame.schema
     stamps = [c.name for c in schema.columns if c.kind == DATETIME]
     clocks = [name for name, notation in clock_columns(search).items() if notation == CLOCK]

@@ -130,7 +130,13 @@ def find(search: Search) -> Sequence[Candidate]:
     frame = search.frame
     states = States.read(frame, max(search.floor, 20), values=True)
     # A gap of a computed column follows from those of its parts, and would only stand between these and others.
-    own = [i for i, s in enumerate(states.states) if s.value is not None or s.name not in search.computed]
+    # Fewer rows than a cause needs are no cause, and no consequence of one either.
+    own = [
+        i
+        for i, s in enumerate(states.states)
+        if states.masks[i].sum() >= 0.99 * MIN_ROWS
+        and (s.value is not None or s.name not in search.computed - search.own_gaps)
+    ]
     most = sorted(sorted(own, key=lambda i: -states.masks[i].sum())[:MAX_STATES])
     states = States(tuple(states.states[i] for i in most), states.masks[most], states.kinds)
     if len(states.states) < 2:
@@ -138,6 +144,8 @@ def find(search: Search) -> Sequence[Candidate]:
     exact = _implied(states, search.floor)
     computed = np.array([state.name in search.computed for state in states.states])
     implies = _reduced(exact, states, computed) | _reduced(_nearly(states, exact), states, computed)
+    # A computed column that is missing is put right itself, and is no cause.
+    implies &= ~(computed & [state.value is None for state in states.states])[:, None]
     found: list[Candidate] = []
     for name in dict.fromkeys(state.name for state in states.states):
         clauses = [
@@ -148,7 +156,9 @@ def find(search: Search) -> Sequence[Candidate]:
         clauses = sorted(clauses, key=lambda clause: -clause[1].mask(frame).sum())[:MAX_CLAUSES]
         if clauses:
             law = Implication(name, tuple(clauses)).learn(frame, search.floor)
-            found.append(Candidate(law, _bits(law, frame) * (0.1 if law.near else 1.0), exact=False, share=1.0))
+            bits = _bits(law, frame) * (0.1 if law.near else 1.0)
+            gaps_only = all(then.value is None for then, _ in clauses)
+            found.append(Candidate(law, bits, exact=False, share=1.0, gaps_only=gaps_only))
     return found
 
 
@@ -202,7 +212,9 @@ def _reduced(implies: NDArray[np.bool_], states: States, computed: NDArray[np.bo
     )
     first = representative == np.arange(len(rows))
     strict = implies & ~same & first[:, None] & first[None, :]
-    through = (strict.astype(np.float32) @ strict.astype(np.float32)) > 0
+    # A computed column between two others says nothing of them: what puts it right comes after both.
+    first_half = (strict & ~computed[None, :]).astype(np.float32)
+    through = (first_half @ strict.astype(np.float32)) > 0
     return np.asarray(strict & ~through)
 
 

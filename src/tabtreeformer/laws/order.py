@@ -224,7 +224,7 @@ def find(search: Search) -> Sequence[Candidate]:
                     found.append(Candidate(law, _bits(frame, law), exact=False, share=kept))
                     if pairs is exact:
                         break
-        found += _or_zero(search, names, exact | near)
+        found += _or_zero(search, names, _closure(exact) | near)
     return found
 
 

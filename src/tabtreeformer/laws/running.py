@@ -28,6 +28,7 @@ MIN_SHARE, MIN_ROWS, MIN_VALUES = 0.6, 50, 10
 """Of neighbours, the share that must add up; and how many there must be, with different amounts."""
 MAX_GROUPS = 0.2
 """Groups, as a share of the rows."""
+PROBES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +153,17 @@ def find(search: Search) -> Sequence[Candidate]:
         codes = np.zeros(frame.n_rows, dtype=np.int64) if by is None else Coded.read(frame, by).codes
         before = _before(codes)
         rows = np.flatnonzero(before >= 0)
-        some = rows[np.linspace(0, len(rows) - 1, min(len(rows), 200)).astype(np.int64)] if len(rows) else rows
-        for target, name in enumerate(many):
-            grown = matrix[target, some] - matrix[target, before[some]]
-            fits = np.abs(grown - matrix[:, some]) <= 0.501 * steps[target]
-            for part in np.flatnonzero((fits.mean(1) >= 0.8 * MIN_SHARE) if len(some) >= MIN_ROWS else []):
-                if part != target and name not in found:
-                    candidate = _judged(Running(target=name, part=many[part], by=by), search)
-                    found |= {} if candidate is None else {name: candidate}
+        if len(rows) < MIN_ROWS:
+            continue
+        some = rows[np.linspace(0, len(rows) - 1, PROBES).astype(np.int64)]
+        grown = matrix[:, some] - matrix[:, before[some]]  # (M, P)
+        fits = np.abs(grown[:, None] - matrix[None, :, some]) <= 0.501 * steps[:, None, None]
+        share = (fits & (grown != 0)[:, None]).mean(2)
+        np.fill_diagonal(share, 0.0)
+        for target, part in np.argwhere(share >= 0.7 * MIN_SHARE):
+            if many[target] not in found:
+                candidate = _judged(Running(target=many[target], part=many[part], by=by), search)
+                found |= {} if candidate is None else {many[target]: candidate}
     return list(found.values())
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from ..data.schema.numbers import count_decimals
 from .base import Frame, Law, Name
 from .bits import code_length
 
+T = TypeVar("T")
 LARGEST = 2.0**62
 """Columns with larger numbers are left alone: sums and differences could leave their type."""
 MAX_ROWS = 10_000
@@ -32,6 +35,8 @@ class Candidate:
     """No exception in any row that was read; exact laws are chosen before near ones."""
     share: float = 0.0
     """Rows that obey, of those in which it applies: near laws that nearly always hold come before mere savings."""
+    gaps_only: bool = False
+    """Whether it only says where a column is missing, which a law that computes it may leave open."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class Search:
     """Rows in their own order without holes."""
     computed: frozenset[Name] = frozenset()
     """Columns that a law computes exactly: what is put right should be what is learned."""
+    own_gaps: frozenset[Name] = frozenset()
+    """Those of them that are missing in other rows than their parts."""
 
     @classmethod
     def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
@@ -73,11 +80,19 @@ class Search:
             frame = frame.take(np.sort(rng.choice(frame.n_rows, MAX_ROWS, replace=False)))
         return cls(frame, floor, rng, ordered)
 
-    def knowing(self, computed: frozenset[Name]) -> Search:
+    def knowing(self, computed: frozenset[Name], own_gaps: frozenset[Name]) -> Search:
         """The same search, with what was computed for it so far, told which columns laws compute."""
-        own = Search(self.frame, self.floor, self.rng, self.ordered, computed)
+        own = Search(self.frame, self.floor, self.rng, self.ordered, computed, own_gaps)
         own.__dict__.update({name: value for name, value in self.__dict__.items() if name not in own.__dict__})
         return own
+
+    def once(self, what: str, compute: Callable[[Search], T]) -> T:
+        """What several searches need, computed for the first of them."""
+        found: dict[str, Any] = self.__dict__.setdefault("_found", {})
+        if what not in found:
+            found[what] = compute(self)
+        result: T = found[what]
+        return result
 
     @cached_property
     def numbers(self) -> Numbers:

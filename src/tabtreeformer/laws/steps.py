@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.rare import supported_range
 from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name
+from .clock import are_clock_times
 from .codes import Coded
 from .implication import MARK
 from .puts_right import PutsRight
@@ -50,6 +52,10 @@ class Steps(PutsRight):
     target: Name
     clauses: tuple[tuple[float, State], ...]
     """A step, and what it follows from."""
+    high: float | None = None
+    """Where the column ends, as far as enough rows say: 58 minutes are never rounded to 60."""
+    down: bool = False
+    """Whether numbers are rounded down: of clock times, 1158 would become 1160."""
     support: int = 0
     exceptions: int = 0
 
@@ -79,6 +85,14 @@ class Steps(PutsRight):
             broken[rows] |= ~_multiples(numbers[rows], step)
         return applies, applies & ~broken
 
+    def learn(self, frame: Frame, floor: int) -> Steps:
+        """See where the column ends and whether it is a clock time, and count the rows that keep the law."""
+        there = frame.floats(self.target)[~frame.gaps(self.target)]
+        if not len(there):
+            return self.counted(frame)
+        high = supported_range(*np.unique(there, return_counts=True), max(floor, 1))[1]
+        return replace(self, high=high, down=are_clock_times(there)).counted(frame)
+
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Round the numbers of the categories."""
         cells = frame.cells(self.target)
@@ -86,13 +100,14 @@ class Steps(PutsRight):
         for step, cause in self.clauses:
             rows = cause.mask(frame) & ~cells.gaps
             rows[rows] = ~_multiples(values[rows].astype(np.float64), step)
-            values[rows] = _rounded(values[rows], step).astype(values.dtype)
+            values[rows] = _rounded(values[rows], step, self.high, down=self.down).astype(values.dtype)
         return frame.changed(schema, {self.target: Cells(values, cells.gaps)})
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         clauses = [[step, cause.to_json()] for step, cause in self.clauses]
-        return {"target": self.target, "clauses": clauses, "support": self.support, "exceptions": self.exceptions}
+        rest = ("high", "down", "support", "exceptions")
+        return {"target": self.target, "clauses": clauses, **{name: getattr(self, name) for name in rest}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Steps:
@@ -100,7 +115,7 @@ class Steps(PutsRight):
         clauses = tuple((float(step), State(*cause)) for step, cause in data["clauses"])
         if not all(0 < step < np.inf for step, _ in clauses):
             raise ValueError(f"{data['target']!r} has steps that are none")
-        return cls(data["target"], clauses, data["support"], data["exceptions"])
+        return cls(**{**data, "clauses": clauses})
 
 
 def parse(text: str, schema: Schema) -> Steps | None:
@@ -200,6 +215,10 @@ def _multiples(values: NDArray[np.float64], step: float) -> Mask:
     return np.asarray(np.abs(values / step - np.rint(values / step)) < 1e-6)
 
 
-def _rounded(values: NDArray[Any], step: float) -> NDArray[np.float64]:
+def _rounded(values: NDArray[Any], step: float, high: float | None, *, down: bool) -> NDArray[np.float64]:
+    """Multiples of the step near the numbers, none beyond the end that they were not beyond themselves."""
     decimals = max(0, -int(np.floor(np.log10(step))) + 2)
-    return np.asarray(np.round(np.rint(values.astype(np.float64) / step) * step, decimals))
+    places = values.astype(np.float64) / step
+    lower = np.floor(places + 1e-9)
+    beyond = down | ((lower + 1) * step > (np.inf if high is None else high))
+    return np.asarray(np.round(np.where(beyond, lower, np.rint(places)) * step, decimals))
