@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.artifact.archive import read_archive, write_archive
 from tabtreeformer.cli import main
-from tabtreeformer.errors import ConfigError, SchemaError
+from tabtreeformer.errors import ArchiveError, ConfigError, SchemaError
 from tabtreeformer.privacy.audit import audit
 from tabtreeformer.privacy.audit.chance import at_least
 from tabtreeformer.privacy.audit.origins import ORIGINS, TREES, pattern_of
@@ -330,3 +330,17 @@ def test_the_command_passes_and_errs_by_exit_code(tmp_path, capsys):
         codes[name] = stop.value.code
     assert codes == {"m.tabtree": 0, "absent.tabtree": 2}
     assert "PASS" in capsys.readouterr().out
+
+
+def test_text_that_is_no_trees_is_our_error_before_it_is_searched(path, table, tmp_path):
+    members = read_archive(path)
+    text = members["tree.txt"].decode()
+    line = next(line for line in text.splitlines() if line.startswith("decision_type="))
+    wrong = (
+        text.replace(line, line.rsplit(" ", 1)[0] + " nan", 1)
+        if " " in line
+        else text.replace(line, "decision_type=nan", 1)
+    )
+    write_archive(tmp_path / "m", {**members, "tree.txt": wrong.encode()})
+    with pytest.raises(ArchiveError, match="LightGBM"):
+        audit(tmp_path / "m", table)

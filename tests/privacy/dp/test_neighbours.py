@@ -20,8 +20,11 @@ from tabtreeformer import Schema, SchemaError
 from tabtreeformer.data.schema import CATEGORICAL, IDENTIFIER, TEXT
 from tabtreeformer.privacy.dp.budget import Plan, total_epsilon
 from tabtreeformer.privacy.dp.columns import histograms_of, learn_column
+from tabtreeformer.privacy.dp.fit import _with_gaps
 from tabtreeformer.privacy.dp.histograms import Histograms
 from tabtreeformer.privacy.dp.noise import Noise
+from tabtreeformer.tokens import TableCodec
+from tabtreeformer.tokens.constraints.parse import parse
 
 DELTA, SURE = 1e-5, 1e-4
 RUNS = 2000
@@ -133,6 +136,42 @@ def distinguish(name: str, epsilon: float, runs: int) -> float:
         for j, rows in enumerate((series, series.iloc[:-1]))
     ]
     return lower_bound(*tables)
+
+
+def constrained(n_rows: int, with_row: bool, plan: Plan, seed: int) -> np.ndarray:
+    """What is kept of two columns of which one is at least the other: both codecs, and how far they may lie apart."""
+    low = np.arange(n_rows) * 37 % 1000 / 4
+    frame = pd.DataFrame({"low": low, "high": low + 5})
+    frame.loc[n_rows - 1, "high"] = 3_000.0  # far apart in one row only, which a neighbour lacks
+    schema = Schema.infer(frame)
+    frame = frame if with_row else frame.iloc[:-1]
+    make = Histograms(plan, Noise(np.random.default_rng(seed)), n_rows)
+    columns = [learn_column(frame[c.name], c, 64, make) for c in schema.columns]
+    rule = _with_gaps(parse("high >= low", schema), TableCodec(schema, tuple(c.codec for c in columns)))
+    return np.array([*rule.gaps, *(x for c in columns for x in (c.counts[0].sum(), c.counts[0][-1]))])
+
+
+def distinguish_constrained(epsilon: float, runs: int) -> float:
+    """The lower bound on epsilon for a constraint whose exact gaps would show the last row."""
+    probe = Schema.infer(pd.DataFrame({"low": [0.25, 0.5], "high": [5.25, 5.5]}))
+    n_histograms = sum(histograms_of(column)[0] for column in probe.columns)
+    plan = Plan(epsilon, DELTA, n_histograms, 0, noise_for(epsilon), 1.0, 0.1, 10)
+    n_rows = min(math.ceil(5 * 8 * plan.count_noise), 6000)
+    tables = [
+        np.array([constrained(n_rows, with_row, plan, 2 * k + with_row) for k in range(runs)])
+        for with_row in (True, False)
+    ]
+    return lower_bound(*tables)
+
+
+def test_how_far_columns_of_a_constraint_lie_apart_hardly_shows_a_row():
+    assert distinguish_constrained(0.5, 100) <= 0.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
+def test_constraints_tell_neighbours_apart_no_better_than_promised(epsilon):
+    assert distinguish_constrained(epsilon, RUNS) <= epsilon
 
 
 @pytest.mark.parametrize("name", ["dates with gaps", "numbers with gaps", "two classes"])

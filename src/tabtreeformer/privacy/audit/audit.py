@@ -90,6 +90,9 @@ def audit(
     coincidences = 0
     if train is not None:
         frame = _chosen(train, fitted)
+        # The trees are asked first: their text is a stranger's until it is seen to be that of trees.
+        encoder = fitted.tree_encoder
+        leaf_ids = None if encoder is None else fitted.leaf_model.leaves(encoder.features(frame))
         columns = {c.name: RareValues.of(frame[c.name], c, rare_floor) for c in fitted.schema.columns}
         expressed = fitted.codec.laws.express(frame)
         for column in fitted.codec.expressed.columns:
@@ -102,8 +105,7 @@ def audit(
         findings += gathered(_rare_elsewhere(members, columns))
         findings += thin_intervals(fitted, frame, rare_floor)
         findings += thin_ranges(fitted, columns)
-        if fitted.tree_encoder is not None:
-            leaf_ids = fitted.leaf_model.leaves(fitted.tree_encoder.features(frame))
+        if leaf_ids is not None:
             findings += thin_leaves(leaf_ids, rare_floor)
             findings += telling_prompts(fitted, leaf_ids, rare_floor, np.random.default_rng(seed))
     return Audit(os.fspath(path), rare_floor, None if train is None else len(train), places, findings, coincidences)
