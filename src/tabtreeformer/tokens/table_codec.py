@@ -12,12 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config.settings import TokenConfig
-from ..data.schema import MEASURED, Schema
+from ..data.schema import IDENTIFIER, MEASURED, Schema
 from ..laws import Laws
 from .codecs.base import Allowed
 from .codecs.column import ColumnCodec
 from .codecs.labels import protected_column
 from .codecs.row_numbers import RowNumbers
+from .codecs.stand_ins import with_stand_ins
 from .constraints import Plain, RuleSet
 from .constraints.plain_columns import Bounds
 from .layout import Slot, SlotKind
@@ -47,7 +48,7 @@ class TableCodec:
     @classmethod
     def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig, laws: Laws | None = None) -> TableCodec:
         """Fit every column that the laws leave; `df` has passed `Schema.validate`."""
-        schema = protected_schema(schema, df, config.rare_floor)
+        schema = with_stand_ins(protected_schema(schema, df, config.rare_floor), df)
         if laws is None or not laws.laws:
             return cls(schema, tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns))
         laws = replace(laws, schema=schema)
@@ -121,10 +122,12 @@ class TableCodec:
     ) -> pd.DataFrame:
         """Local ids (N, D) → the table that `Laws.restore` takes."""
         values, gaps, start = {}, {}, 0
+        owners = self._owners(rows or RowNumbers.first(len(ids)))
         for place, codec in enumerate(self.columns):
             name, width = codec.column.name, codec.width
             own = ids[:, start : start + width]
-            values[name], gaps[name] = codec.decode(own, rng, rows)
+            numbered = owners if codec.column.kind != IDENTIFIER else rows
+            values[name], gaps[name] = codec.decode(own, rng, numbered)
             if within and place in within:
                 values[name] = codec.move_into(within[place], own, values[name], gaps[name], rng)
             start += width
@@ -133,6 +136,14 @@ class TableCodec:
         if not self.columns:
             return pd.DataFrame(index=range(len(ids)))
         return self.expressed.restore(values, gaps)
+
+    def _owners(self, rows: RowNumbers) -> RowNumbers:
+        """Whom each row belongs to: rows that share a key share the names that are made up for it."""
+        for codec in self.columns:
+            owners = codec.inner.owners(rows)
+            if owners is not rows:
+                return owners
+        return rows
 
     @cached_property
     def _bounds(self) -> dict[str | int, Bounds]:

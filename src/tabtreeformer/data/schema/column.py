@@ -28,6 +28,7 @@ from ...errors import SchemaError
 from .dtypes import arrow_family, dtype_of, time_unit, time_zone
 from .forms import DAY_NUMBER, NumberForm, is_date_form, read_dates, write_dates
 from .kinds import CATEGORICAL, CONSTANT, DATETIME, IDENTIFIER, KINDS, NUMERIC, TEXT, TIMEDELTA
+from .meanings import MEANINGS
 from .values import (
     DURATION,
     LABEL,
@@ -74,8 +75,14 @@ class Column:
     """The marker of missing values in an object column: None, NaN, NA or NaT."""
     placeholder: str | None = None
     """In a text column: what to write for rare values, e.g. `(name {n})`; by default their pattern, if any."""
+    meaning: str | None = None
+    """What its texts mean, e.g. `email` or `person`; values that are made up have the same meaning."""
+    locale: str | None = None
+    """The country that names and addresses are made up for, e.g. `de_DE`; by default the one that fits the rows."""
+    stand_in: str | None = None
+    """How realistic words are chosen; set when fitting, where the extra `fakes` is installed."""
     values: tuple[Scalar, ...] | None = None
-    """All values that the column may have, as public knowledge; only read under differential privacy."""
+    """All values that the column may have, as public knowledge: none of them is too rare to be kept."""
     low: Scalar | None = None
     high: Scalar | None = None
     """Ends of its range, as public knowledge: numbers, or dates as text; only read under differential privacy."""
@@ -85,6 +92,10 @@ class Column:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SchemaError(f"column {self.name!r} cannot be of kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
+        if self.meaning is not None and self.meaning not in MEANINGS:
+            raise SchemaError(
+                f"column {self.name!r} cannot mean {self.meaning!r}; known meanings: {', '.join(MEANINGS)}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; fields that say nothing are left out."""
@@ -95,6 +106,9 @@ class Column:
         extras: dict[str, Any] = {
             "form": self.form,
             "placeholder": self.placeholder,
+            "meaning": self.meaning,
+            "locale": self.locale,
+            "stand_in": self.stand_in,
             "low": self.low,
             "high": self.high,
         }

@@ -17,6 +17,7 @@ from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT,
 from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
+from .meanings import HEX, JSON, UUID, find_meaning
 from .values import LABEL, NUMBER, TIME, as_scalar, sort_of
 
 FEW_VALUES = 20
@@ -27,7 +28,26 @@ REPEATS = 3
 """Text whose values have fewer rows each than this, on average, is not a list of categories."""
 ENOUGH_ROWS = 20
 """Fewer rows do not show that a column never repeats."""
+MANY_REPEATS = 2
+"""Keys of more rows each than this, on average, are categories: a country code is no key."""
 MANY_WORDS = 4
+LONG_KEY = 8
+"""Letters that a key in hexadecimal digits has."""
+SAID = {
+    "email": "mail addresses",
+    "url": "web addresses",
+    "ipv4": "IP addresses",
+    "ipv6": "IP addresses",
+    "uuid": "UUIDs",
+    "iban": "account numbers (IBAN)",
+    "phone": "phone numbers",
+    "hex": "hexadecimal numbers",
+    "person": "names of people",
+    "company": "companies",
+    "city": "towns",
+    "address": "addresses",
+}
+"""Meanings in the words of a reason."""
 RUNNING = "a running number"
 """Why a column is a key if all that shows it is the order of the rows."""
 
@@ -194,6 +214,8 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
             return replace(column, kind=IDENTIFIER, why="no value repeats, and the name says that it is a key")
         if _is_running(values) and column.form is None:
             return replace(column, kind=IDENTIFIER, why=RUNNING)
+    if complete and column.form is None and _repeats_as_key(column.name, few, len(present)):
+        return replace(column, kind=IDENTIFIER, why="a key by its name; some rows share one")
     if values.min() >= 1800 and values.max() <= 2200 and _words(column.name) & {"year", "jahr", "yr"}:
         return replace(numeric, why="years, as numbers")
     why = f"whole numbers with {few} values, each kept exactly" if few <= FEW_VALUES else "whole numbers"
@@ -225,11 +247,19 @@ def _named_as_key(name: str | int) -> bool:
     return bool(_words(name) & _KEY_WORDS) or bool(_JOINED_KEY.search(str(name).lower()))
 
 
+def _repeats_as_key(name: str | int, few: int, n_rows: int) -> bool:
+    """Whether numbers are keys that some rows share: named as one, and most rows have one of their own."""
+    return _named_as_key(name) and n_rows >= ENOUGH_ROWS and few > FEW_VALUES and n_rows < MANY_REPEATS * few
+
+
 # ---- text
 
 
 def _text(column: Column, present: pd.Series, distinct: list[str], target: bool) -> Column:
     """Dates and numbers written as text are what they say; the rest is a key, free text or a category."""
+    meaning = find_meaning(column.name, distinct)
+    if meaning is not None and not target:
+        return _text_with_meaning(replace(column, meaning=meaning), len(present), distinct)
     if form := find_date_form(distinct):
         why = f"dates written as text, {form}{day_or_month_first(distinct, form)}"
         return replace(column, kind=DATETIME, form=form, why=why)
@@ -243,6 +273,13 @@ def _text(column: Column, present: pd.Series, distinct: list[str], target: bool)
         if _named_as_key(column.name) or _are_codes(distinct):
             return replace(column, kind=IDENTIFIER, why="no value repeats, and all have the form of a key")
         return replace(column, kind=TEXT, why="text, and no value repeats")
+    if _named_as_key(column.name) and _are_codes(distinct) and few > FEW_VALUES and n_rows < MANY_REPEATS * few:
+        return replace(column, kind=IDENTIFIER, why="a key by its name and form; some rows share one")
+    return _words_or_classes(column, n_rows, distinct)
+
+
+def _words_or_classes(column: Column, n_rows: int, distinct: list[str]) -> Column:
+    few = len(distinct)
     words = float(np.mean([len(text.split()) for text in distinct[:1000]]))
     if words >= MANY_WORDS and few > n_rows / 2:
         return replace(column, kind=TEXT, why=f"sentences, {words:.0f} words each")
@@ -251,6 +288,18 @@ def _text(column: Column, present: pd.Series, distinct: list[str], target: bool)
     if few > MANY_VALUES:
         return replace(column, kind=TEXT, why=f"text with {few:,} values")
     return replace(column, kind=CATEGORICAL, why=f"text with {few:,} values")
+
+
+def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Column:
+    """Texts with a meaning: categories where they are few, else made up anew by their meaning."""
+    said = SAID.get(str(column.meaning), f"{column.meaning}s")
+    if column.meaning == JSON:
+        return replace(column, kind=TEXT, why="JSON or lists, kept as text: nothing inside is learned")
+    if len(distinct) == n_rows >= ENOUGH_ROWS:
+        kind = IDENTIFIER if column.meaning in (UUID, HEX) and len(distinct[0]) >= LONG_KEY else TEXT
+        return replace(column, kind=kind, why=f"{said}, and no value repeats")
+    found = _words_or_classes(column, n_rows, distinct)
+    return replace(found, why=f"{said}: {found.why}")
 
 
 def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> bool:

@@ -42,15 +42,26 @@ class Labels:
 
     @classmethod
     def supported(
-        cls, series: pd.Series, order: tuple[Scalar, ...] | None, floor: int
+        cls,
+        series: pd.Series,
+        order: tuple[Scalar, ...] | None,
+        floor: int,
+        public: tuple[Scalar, ...] | None = None,
     ) -> tuple[Labels, int | None, NDArray[np.int64]]:
-        """Values that at least `floor` rows have, the code of all others (None where there are none), rows of each."""
+        """Values that at least `floor` rows have, the code of all others (None where there are none), rows of each.
+
+        Values that are `public` are kept, however few rows have them.
+        """
         every = cls.learn(series, order)
-        if order is not None:  # a list that is protected already lacks the rare ones
+        if public is not None:
+            listed = set(public)
+            every = cls((*public, *(value for value in every.values if value not in listed)))
+        if order is not None and public is None:  # a list that is protected already lacks the rare ones
             listed = set(every.values)
             every = cls((*every.values, *(value for value in cls.learn(series).values if value not in listed)))
         counts = np.bincount(every.encode(series), minlength=len(every.values))
-        kept, other = kept_labels(counts, floor)
+        enough = np.where(np.arange(len(counts)) < len(public or ()), np.maximum(counts, floor), counts)
+        kept, other = kept_labels(enough, floor)
         return cls(tuple(every.values[k] for k in kept)), other, counts[kept]
 
     def check_learnable(self, name: Any) -> None:

@@ -73,6 +73,11 @@ class Schema:
         changed = replace(self.column(name), placeholder=placeholder)
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
+    def with_meaning(self, name: str | int, meaning: str | None, locale: str | None = None) -> Schema:
+        """Return a copy in which the texts of `name` mean that, e.g. `person`, for a locale such as `de_DE`."""
+        changed = replace(self.column(name), meaning=meaning, locale=locale)
+        return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+
     def with_public(
         self,
         name: str | int,
@@ -83,7 +88,7 @@ class Schema:
     ) -> Schema:
         """Return a copy that states what is public about a column: all values it may have, or the ends of its range.
 
-        Differential privacy then spends nothing on finding them; nothing else reads them.
+        None of the values is then too rare to be kept, and differential privacy spends nothing on finding them.
         """
         changed = replace(self.column(name), values=None if values is None else tuple(values), low=low, high=high)
         if (low is None) != (high is None):
@@ -175,7 +180,10 @@ class Schema:
                 fresh = describe(series, column.name)
                 fresh = replace(fresh, form=column.form) if column.form is not None else fresh
                 fresh = fresh if fresh.kind == column.kind else fresh.with_kind(column.kind)
-                kept = {name: getattr(column, name) for name in ("placeholder", "values", "low", "high", "why")}
+                kept = {
+                    name: getattr(column, name)
+                    for name in ("placeholder", "meaning", "locale", "values", "low", "high", "why")
+                }
                 column = replace(fresh, **kept)
             columns.append(column)
         return replace(self, columns=tuple(columns))

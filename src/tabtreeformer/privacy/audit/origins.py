@@ -53,6 +53,9 @@ _COLUMN: Mapping[str, Origin] = {
     "form": _structure("how numbers or dates are written"),
     "missing": _structure("marker of missing values"),
     "placeholder": _setting("what to write for rare texts"),
+    "meaning": _structure("what texts mean"),
+    "locale": _setting("country of made-up words"),
+    "stand_in": _structure("how made-up words are chosen"),
     "values[*]": _setting("values that the user has called public"),
     "low": _setting("end of a range that the user has called public"),
     "high": _setting("end of a range that the user has called public"),
@@ -116,6 +119,10 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "columns[*].key.pattern.last": _value("largest number in a key"),
         "columns[*].key.pattern.**": _learned("how keys are written: signs, alphabets, lengths, frequent parts"),
         "columns[*].key.placeholder.text": _setting("placeholder"),
+        "columns[*].key.templates.**": _learned("how keys of a meaning are written: countries, lengths, signs"),
+        "columns[*].key.stand_in.**": _structure("how made-up words are chosen"),
+        "columns[*].key.dates.*": _learned("the form of dates, and the years that they are in"),
+        "columns[*].key.repeats[*]": _learned("how many rows share a key, as shares"),
         "columns[*].text.labels[*]": _value("frequent texts"),
         "columns[*].text.n_rare": _record("how many texts are rare"),
         "columns[*].text.writer.pattern.**": _learned(
@@ -123,6 +130,11 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         ),
         "columns[*].text.writer.numbers.*": _value("smallest and largest key, and the range of new ones"),
         "columns[*].text.writer.placeholder.text": _setting("placeholder"),
+        "columns[*].text.writer.templates.**": _learned(
+            "how texts of a meaning are written: countries, lengths, signs"
+        ),
+        "columns[*].text.writer.stand_in.**": _structure("how made-up words are chosen"),
+        "columns[*].text.writer.dates.*": _learned("the form of dates, and the years that they are in"),
         "laws[*].**": _learned("what a law between columns keeps, of at least the floor of rows"),
         "rules[*].rule": _structure("a relation between columns"),
         "rules[*].moves_greater": _structure("which column gives way"),

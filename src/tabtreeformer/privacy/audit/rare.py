@@ -41,6 +41,8 @@ class RareValues:
     def of(cls, series: pd.Series, column: Column, floor: int) -> RareValues:
         """Read a column of the training table."""
         values = column.read(series[series.notna()])
+        if column.values is not None:  # public knowledge, however few rows have it
+            values = values[~values.isin(list(column.values))]
         return cls(column.name, values, pd.api.types.is_numeric_dtype(values.dtype), floor)
 
     @cached_property

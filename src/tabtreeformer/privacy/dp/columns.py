@@ -20,8 +20,9 @@ from ...tokens.codecs.base import Codec
 from ...tokens.codecs.column import ColumnCodec
 from ...tokens.codecs.constant import ConstantCodec
 from ...tokens.codecs.labels import LabelCodec
+from ...tokens.codecs.makers import NumberKeys, Placeholder
 from ...tokens.codecs.ticks import TickCodec
-from ...tokens.codecs.unlearned import KeyCodec, NumberKeys, Placeholder, TextCodec
+from ...tokens.codecs.unlearned import KeyCodec, TextCodec
 from .histograms import Histograms, Secret
 from .noise import Floats
 from .numbers import find_decimals, find_range, learn_number

@@ -138,6 +138,10 @@ class Codec(Protocol):
         """Whether no row has a value."""
         return False
 
+    def owners(self, rows: RowNumbers) -> RowNumbers:
+        """The number of what each row belongs to: its own, or that of a key that several rows share."""
+        return rows
+
     def longest_text(self) -> int:
         """Characters of the longest text that the codec can make up."""
         return 0

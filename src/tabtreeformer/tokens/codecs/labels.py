@@ -53,11 +53,11 @@ class LabelCodec(Codec):
             labels = Labels.learn(values, order=column.categories)
             labels.check_learnable(column.name)
             return cls(labels)
-        labels, other, rows = Labels.supported(values, column.categories, floor)
+        labels, other, rows = Labels.supported(values, column.categories, floor, column.values)
         labels.check_learnable(column.name)
         if not labels.values:
             return cls._all_rare(Labels.learn(values), column)
-        shares = rows / rows.sum() if other == len(rows) else np.empty(0)
+        shares = rows / rows.sum() if other == len(rows) and rows.sum() else np.empty(0)
         return cls(labels, other, tuple(shares.tolist()))
 
     @classmethod
@@ -181,7 +181,8 @@ def protected_column(column: Column, series: pd.Series, floor: int) -> Column:
     if column.categories is None or floor <= 1 or column.kind == CONSTANT:
         return column
     counts = column.read(series[series.notna()]).value_counts()
-    kept = tuple(value for value in column.categories if not 0 < counts.get(value, 0) < floor)
+    public = set(column.values or ())
+    kept = tuple(value for value in column.categories if value in public or not 0 < counts.get(value, 0) < floor)
     if not kept and all(isinstance(value, bool) for value in column.categories):
         return column  # truth values stay, as in `LabelCodec`: there is no third one to write instead
     return column if kept == column.categories else replace(column, categories=kept or (_unseen(column.categories),))

@@ -31,6 +31,13 @@ class RowNumbers:
 
     def scattered(self, size: int) -> NDArray[np.int64]:
         """Numbers below `size` in an order that depends on the seed: each comes once before any comes again."""
+        return self._walked(size, backwards=False)
+
+    def gathered(self, size: int) -> NDArray[np.int64]:
+        """Inverse of `scattered` for numbers below `size`."""
+        return self._walked(size, backwards=True)
+
+    def _walked(self, size: int, *, backwards: bool) -> NDArray[np.int64]:
         assert 0 < size <= 2**60
         half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
         mask = np.uint64((1 << int(half)) - 1)
@@ -39,8 +46,11 @@ class RowNumbers:
         outside = np.ones(len(places), dtype=bool)
         while outside.any():  # the network permutes a power of four: walk on until back inside
             left, right = places[outside] >> half, places[outside] & mask
-            for key in keys:
-                left, right = right, left ^ (_mixed(right ^ key) & mask)
+            for key in keys[::-1] if backwards else keys:
+                if backwards:
+                    left, right = right ^ (_mixed(left ^ key) & mask), left
+                else:
+                    left, right = right, left ^ (_mixed(right ^ key) & mask)
             places[outside] = (left << half) | right
             outside = places >= np.uint64(size)
         return places.astype(np.int64)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,13 @@ from ...errors import ConditionError
 from ..conditions import Condition
 from ..layout import Slot, SlotKind
 from .base import Allowed, Codec, Ids, Mask
+from .key_repeats import MAX_ROWS, learn_repeats, shared_numbers
 from .labels import label_mask, not_empty
-from .patterns import Pattern, round_above
+from .makers import SAME_PATTERN, DateTexts, Maker, NumberKeys, Placeholder, maker_from_json
+from .patterns import Pattern
 from .row_numbers import RowNumbers
+from .stand_ins import StandIn
+from .templates import Templates
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,131 +34,6 @@ TEXT_FLOOR = 5
 """Rows that a text needs to be kept where `tokens.rare_floor` is 0: names are never copied, whatever the preset."""
 MAX_KEPT = 2000
 """Maximum of frequent values of a text column that are kept."""
-SAME_PATTERN = 0.8
-"""Rare texts are written by a pattern if this share of them has it."""
-
-
-class Maker(Protocol):
-    """Makes values that no row had, one per row."""
-
-    name: ClassVar[str]
-    """What it is called in a model file."""
-
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any] | list[str]:
-        """New values (N,)."""
-
-    @property
-    def example(self) -> str:
-        """One of them, for a message."""
-
-    @property
-    def longest(self) -> int:
-        """Characters of the longest."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
-
-
-@dataclass(frozen=True)
-class NumberKeys:
-    """Whole numbers that continue after the largest seen."""
-
-    name: ClassVar[str] = "numbers"
-
-    low: int
-    high: int
-    least: int
-    most: int
-    """What the dtype can hold."""
-
-    @classmethod
-    def learn(cls, values: pd.Series, column: Column, floor: int = 0) -> NumberKeys:
-        """Take down the ends; with a floor, round numbers beyond them."""
-        name = str(values.dtype) if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower()
-        limits = np.iinfo(name)
-        low, high = int(values.min()), int(values.max())
-        if floor > 1:
-            low, high = -round_above(-low), round_above(high)
-        return cls(low, high, int(limits.min), int(limits.max))
-
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any]:
-        """Write one number per row, none of them seen."""
-        return np.array([self._number(int(i)) for i in rows.numbers], dtype=self._dtype)
-
-    def _number(self, row: int) -> int:
-        if self.high + 1 + row <= self.most:
-            return self.high + 1 + row
-        if self.low - 1 - row >= self.least:
-            return self.low - 1 - row
-        # The dtype has no room left: all its numbers, one after the other.
-        return self.least + row % (self.most - self.least + 1)
-
-    @property
-    def _dtype(self) -> type[np.uint64] | type[np.int64]:
-        return np.uint64 if self.most > np.iinfo(np.int64).max else np.int64
-
-    @property
-    def example(self) -> str:
-        """The first key."""
-        return str(self._number(0))
-
-    @property
-    def longest(self) -> int:
-        """Numbers are no longer than their type."""
-        return len(str(self.least))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {name: getattr(self, name) for name in ("low", "high", "least", "most")}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
-        return cls(**data)
-
-
-@dataclass(frozen=True)
-class Placeholder:
-    """A text that says what it replaces; `{n}` is a running number."""
-
-    name: ClassVar[str] = "placeholder"
-
-    text: str
-
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
-        """Write one per row."""
-        return [self.text.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
-
-    @property
-    def example(self) -> str:
-        """The first text."""
-        return self.text.replace("{n}", "1")
-
-    @property
-    def longest(self) -> int:
-        """The text with a number of the usual length in each of its places."""
-        return len(self.text.replace("{n}", "0" * 20))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"text": self.text}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
-        return cls(**data)
-
-
-_MAKERS: dict[str, type[Maker]] = {maker.name: maker for maker in (NumberKeys, Pattern, Placeholder)}
-
-
-def _maker_from_json(data: Mapping[str, Any]) -> Maker:
-    ((name, state),) = data.items()
-    return _MAKERS[name].from_json(state)
 
 
 @dataclass(frozen=True)
@@ -165,20 +44,36 @@ class KeyCodec(Codec):
     kinds: ClassVar[tuple[str, ...]] = (IDENTIFIER,)
 
     maker: Maker
+    repeats: tuple[float, ...] = ()
+    """Shares of keys that one row has, two rows, three …; empty where every row has its own."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
-        """Find how keys are written."""
+        """Find how keys are written, and how many rows share one."""
+        return cls(cls._maker(values, column, config), learn_repeats(values, config.rare_floor or TEXT_FLOOR))
+
+    @classmethod
+    def _maker(cls, values: pd.Series, column: Column, config: TokenConfig) -> Maker:
         if column.whole:
-            return cls(NumberKeys.learn(values, column, config.rare_floor))
+            return NumberKeys.learn(values, column, config.rare_floor)
         texts = [str(value) for value in values.unique()]
+        made = _by_meaning(column, texts, config.rare_floor or TEXT_FLOOR)
+        if made is not None:
+            return made
         pattern = None if column.placeholder else Pattern.learn(texts, config.rare_floor or TEXT_FLOOR)
         pattern = _protected(pattern, texts, config.rare_floor)
-        return cls(pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts)))
+        return pattern or Placeholder(column.placeholder or _unlike(f"{column.name}-", texts))
+
+    def owners(self, rows: RowNumbers) -> RowNumbers:
+        """The number of each row's key."""
+        return shared_numbers(rows, self.repeats)
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Write one key per row."""
-        keys = self.maker.write(rows or RowNumbers.first(len(ids)), rng)
+        """Write the key of each row; rows that share one share all of it."""
+        owners = self.owners(rows or RowNumbers.first(len(ids)))
+        distinct, places = np.unique(owners.numbers, return_inverse=True)
+        keys = self.maker.write(RowNumbers(distinct, owners.seed), rng)
+        keys = [keys[place] for place in places] if isinstance(keys, list) else keys[places]
         return keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=object)
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
@@ -195,16 +90,20 @@ class KeyCodec(Codec):
 
     def note(self) -> str:
         """What is done with the column."""
-        return f"a key, made up for each row, e.g. {self.maker.example}"
+        shared = f"; {1 - self.repeats[0]:.0%} of the keys have several rows" if self.repeats else ""
+        return f"a key, made up for each row, e.g. {self.maker.example}{shared}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {self.maker.name: self.maker.to_json()}
+        return {self.maker.name: self.maker.to_json()} | ({"repeats": list(self.repeats)} if self.repeats else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
-        return cls(_maker_from_json(data))
+        repeats = tuple(float(share) for share in data.get("repeats", ()))
+        if repeats and (len(repeats) > MAX_ROWS or min(repeats) < 0 or abs(sum(repeats) - 1) > 1e-6):
+            raise ValueError("the shares of keys that several rows have do not add up to one")
+        return cls(maker_from_json({name: state for name, state in data.items() if name != "repeats"}), repeats)
 
 
 @dataclass(frozen=True)
@@ -228,6 +127,8 @@ class TextCodec(Codec):
         rare = [str(text) for text in counts.index.difference(kept, sort=False)]
         maker: Maker | None = None
         if rare:
+            maker = _by_meaning(column, rare, floor)
+        if rare and maker is None:
             pattern = None if column.placeholder else _common_pattern(rare, floor)
             pattern = _protected(pattern, rare, config.rare_floor)
             maker = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
@@ -294,8 +195,18 @@ class TextCodec(Codec):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
-        maker = None if data["writer"] is None else _maker_from_json(data["writer"])
+        maker = None if data["writer"] is None else maker_from_json(data["writer"])
         return cls(Labels.from_json(data["labels"]), maker, int(data["n_rare"]))
+
+
+def _by_meaning(column: Column, texts: list[str], floor: int) -> Maker | None:
+    """What makes texts of the same meaning; None where they have none, or a placeholder is asked for."""
+    if column.placeholder:
+        return None
+    if column.meaning is None:
+        return DateTexts.learn(texts, floor)
+    stand_in = StandIn.learn(column, _unlike(f"{column.name} ", texts))
+    return stand_in or Templates.learn(column.meaning, texts, floor)
 
 
 def _protected(pattern: Pattern | None, texts: list[str], floor: int) -> Pattern | None:

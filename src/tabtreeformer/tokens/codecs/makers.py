@@ -1,0 +1,205 @@
+"""What makes new values for keys and rare texts: numbers that go on, patterns, templates, words, dates, placeholders.
+
+None of them keeps a value of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...data.schema import Column
+from ...data.schema.forms import DATE_FORMS, read_dates, write_dates
+from .patterns import Pattern, round_above
+from .row_numbers import RowNumbers
+from .stand_ins import StandIn
+from .templates import Templates
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SAME_PATTERN = 0.8
+"""Rare texts are written by a pattern, or as dates, if this share of them has it."""
+
+
+class Maker(Protocol):
+    """Makes values that no row had, one per row."""
+
+    name: ClassVar[str]
+    """What it is called in a model file."""
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any] | list[str]:
+        """New values (N,)."""
+
+    @property
+    def example(self) -> str:
+        """One of them, for a message."""
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+
+
+@dataclass(frozen=True)
+class NumberKeys:
+    """Whole numbers that continue after the largest seen."""
+
+    name: ClassVar[str] = "numbers"
+
+    low: int
+    high: int
+    least: int
+    most: int
+    """What the dtype can hold."""
+
+    @classmethod
+    def learn(cls, values: pd.Series, column: Column, floor: int = 0) -> NumberKeys:
+        """Take down the ends; with a floor, round numbers beyond them."""
+        name = str(values.dtype) if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower()
+        limits = np.iinfo(name)
+        low, high = int(values.min()), int(values.max())
+        if floor > 1:
+            low, high = -round_above(-low), round_above(high)
+        return cls(low, high, int(limits.min), int(limits.max))
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any]:
+        """Write one number per row, none of them seen."""
+        return np.array([self._number(int(i)) for i in rows.numbers], dtype=self._dtype)
+
+    def _number(self, row: int) -> int:
+        if self.high + 1 + row <= self.most:
+            return self.high + 1 + row
+        if self.low - 1 - row >= self.least:
+            return self.low - 1 - row
+        # The dtype has no room left: all its numbers, one after the other.
+        return self.least + row % (self.most - self.least + 1)
+
+    @property
+    def _dtype(self) -> type[np.uint64] | type[np.int64]:
+        return np.uint64 if self.most > np.iinfo(np.int64).max else np.int64
+
+    @property
+    def example(self) -> str:
+        """The first key."""
+        return str(self._number(0))
+
+    @property
+    def longest(self) -> int:
+        """Numbers are no longer than their type."""
+        return len(str(self.least))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: getattr(self, name) for name in ("low", "high", "least", "most")}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """A text that says what it replaces; `{n}` is a running number."""
+
+    name: ClassVar[str] = "placeholder"
+
+    text: str
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """Write one per row."""
+        return [self.text.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
+
+    @property
+    def example(self) -> str:
+        """The first text."""
+        return self.text.replace("{n}", "1")
+
+    @property
+    def longest(self) -> int:
+        """The text with a number of the usual length in each of its places."""
+        return len(self.text.replace("{n}", "0" * 20))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"text": self.text}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class DateTexts:
+    """Dates of one form, evenly over some years: for texts of which most, but not all, are dates."""
+
+    name: ClassVar[str] = "dates"
+
+    form: str
+    first_year: int
+    last_year: int
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], floor: int) -> DateTexts | None:
+        """The form that most of the texts have; None where there is none."""
+        for form in DATE_FORMS:
+            read = [read_dates([text], form) for text in texts[:1]] if texts else []
+            own = texts if read and read[0] is not None else texts[1:2]
+            if not own or read_dates(own[:1], form) is None:
+                continue
+            dates = [found for text in texts if (found := read_dates([text], form)) is not None]
+            if len(dates) >= max(SAME_PATTERN * len(texts), floor):
+                years = np.sort(np.concatenate(dates).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64))
+                spare = min(floor - 1, (len(years) - 1) // 2)
+                return cls(form, int(years[spare]) + 1970, int(years[-1 - spare]) + 1970)
+        return None
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """One date per row."""
+        years = np.array([self.first_year, self.last_year + 1]) - 1970
+        first, end = years.astype("datetime64[Y]").astype("datetime64[us]").astype(np.int64).tolist()
+        return write_dates(rng.integers(first, end, len(rows)), self.form)
+
+    @property
+    def example(self) -> str:
+        """One of them."""
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
+
+    @property
+    def longest(self) -> int:
+        """Dates are short."""
+        return 40
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: getattr(self, name) for name in ("form", "first_year", "last_year")}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        if data["form"] not in DATE_FORMS or not 1 <= int(data["first_year"]) <= int(data["last_year"]) <= 9998:
+            raise ValueError("dates have a form or years that there are not")
+        return cls(data["form"], int(data["first_year"]), int(data["last_year"]))
+
+
+MAKERS: dict[str, type[Maker]] = {
+    maker.name: maker for maker in (NumberKeys, Pattern, Placeholder, Templates, StandIn, DateTexts)
+}
+
+
+def maker_from_json(data: Mapping[str, Any]) -> Maker:
+    ((name, state),) = data.items()
+    return MAKERS[name].from_json(state)

@@ -1,0 +1,52 @@
+"""New texts from a space of all texts of one form, none of which is a text that was learned from.
+
+The places of a space are put in a fixed order that looks random, and cut into classes. One class in which no learned
+text lies is chosen; new texts come from it alone. All that the model keeps is the number of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .row_numbers import RowNumbers
+
+FIXED = 20_240_131
+"""Seed of the fixed order."""
+MAX_SPACE = 2**60
+
+
+class Part(NamedTuple):
+    """Places `n_classes` * k + `chosen` of a space, in its fixed order."""
+
+    n_classes: int
+    chosen: int
+
+    @classmethod
+    def free_of(cls, places: Iterable[int], size: int, min_room: int, rng: np.random.Generator) -> Part:
+        """A class in which none of the places lies; all places where what is left would be less than `min_room`."""
+        known = np.unique(np.fromiter((place for place in places if 0 <= place < size), dtype=np.int64))
+        n_classes = 2 * len(known) + 1
+        if not len(known) or size // n_classes < max(min_room, 1):
+            return cls(1, 0)
+        taken = np.zeros(n_classes, dtype=bool)
+        taken[_ranks(known, size) % n_classes] = True
+        return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
+
+    def places(self, rows: RowNumbers, size: int) -> NDArray[np.int64]:
+        """A place for each row; each comes once before any comes again."""
+        room = max((size - self.chosen - 1) // self.n_classes + 1, 1)
+        return _places(rows.scattered(room) * self.n_classes + self.chosen, size)
+
+
+def _places(ranks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The places at the given ranks of the fixed order."""
+    return RowNumbers(ranks, FIXED).scattered(size)
+
+
+def _ranks(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Inverse of `_places`."""
+    return RowNumbers(places, FIXED).gathered(size)

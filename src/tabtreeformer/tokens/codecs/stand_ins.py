@@ -1,0 +1,229 @@
+"""People, towns and companies that nobody in the table is: realistic words by locale, from Faker (extra `fakes`).
+
+Whoever a row stands for, number k, has one first and one last name; mails, companies and streets of the row follow from
+it. No pair of names of the table comes back: see `spaces.py`. The model keeps no word, only how they are chosen; where
+Faker is absent, or has other words than when fitting, plain placeholders are written.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from ...data.schema import Schema
+from ...data.schema.column import Column
+from ...data.schema.meanings import ADDRESS, CITY, COMPANY, EMAIL, FIRST, LAST, PEOPLE, PERSON, POSTAL, STREET, WORDS
+from ...errors import ConfigError, MissingExtraError, import_extra
+from .row_numbers import RowNumbers
+from .spaces import Part
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+LOCALES = ("en_US", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pl_PL", "pt_BR", "sv_SE")
+"""Locales that are tried where none is given."""
+DRAWS = 3000
+"""Words of each sort that are drawn from Faker to make the lists; many come more than once."""
+MIN_WORDS = 20
+DOMAINS = ("example.com", "example.org", "example.net")
+"""Reserved: no mail address there is anybody's."""
+LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one locale, each list sorted."""
+
+    firsts: tuple[str, ...]
+    lasts: tuple[str, ...]
+    cities: tuple[str, ...]
+    streets: tuple[str, ...]
+    endings: tuple[str, ...]
+    """Of companies."""
+    postcodes: tuple[str, ...]
+    """Forms of postal codes, by example."""
+
+    @property
+    def digest(self) -> str:
+        """A short name of these very words."""
+        text = "\n".join("|".join(own) for own in (self.firsts, self.lasts, self.cities, self.streets, self.endings))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@functools.cache
+def words_of(locale: str) -> Words:
+    """Draw the words of a locale; the extra `fakes` is needed."""
+    faker = import_extra("faker", "fakes")
+    if not LOCALE.fullmatch(locale):
+        raise ConfigError(f"{locale!r} is no locale; give one such as de_DE")
+    try:
+        source = faker.Faker(locale)
+    except AttributeError as error:
+        raise ConfigError(f"Faker has no locale {locale!r}; give one such as de_DE") from error
+    source.seed_instance(0)
+
+    def drawn(sort: str, n: int = DRAWS) -> tuple[str, ...]:
+        make = getattr(source, sort, None)
+        return tuple(sorted({str(make()).strip() for _ in range(n)})) if make else ()
+
+    return Words(
+        drawn("first_name"),
+        drawn("last_name"),
+        drawn("city", 500),
+        drawn("street_name", 500),
+        drawn("company_suffix", 100),
+        drawn("postcode", 200),
+    )
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """Makes words of one meaning."""
+
+    name: ClassVar[str] = "stand_in"
+
+    meaning: str
+    locale: str
+    digest: str
+    part: Part
+    """Which pairs of a first and a last name are used, the same in all columns of a table."""
+    fallback: str
+    """What is written where the words are not there; `{n}` is a running number."""
+
+    @classmethod
+    def learn(cls, column: Column, fallback: str) -> StandIn | None:
+        """As `with_stand_ins` has planned it; None where it has not."""
+        if column.stand_in is None or column.meaning is None:
+            return None
+        locale, digest, n_classes, chosen = column.stand_in.split(":")
+        return cls(column.meaning, locale, digest, Part(int(n_classes), int(chosen)), fallback)
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """One text per row; rows of one number are of one person."""
+        words = self._words
+        if words is None:
+            return [self.fallback.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
+        pairs = self.part.places(rows, len(words.firsts) * len(words.lasts))
+        return [self._text(words, int(pair), int(number)) for pair, number in zip(pairs, rows.numbers, strict=True)]
+
+    @property
+    def _words(self) -> Words | None:
+        try:
+            words = words_of(self.locale)
+        except MissingExtraError:
+            return None
+        return words if words.digest == self.digest else None
+
+    def _text(self, words: Words, pair: int, number: int) -> str:
+        last, first = divmod(pair, len(words.firsts))
+        given, family = words.firsts[first], words.lasts[last]
+        city = pair % len(words.cities)
+        street = f"{words.streets[pair % len(words.streets)]}"
+        house = 1 + pair % 120
+        return {
+            PERSON: f"{given} {family}",
+            FIRST: given,
+            LAST: family,
+            EMAIL: f"{_letters(given)}.{_letters(family)}{pair % 97 or ''}@{DOMAINS[pair % len(DOMAINS)]}",
+            COMPANY: f"{family} {words.endings[pair % len(words.endings)]}" if words.endings else f"{family} & Co.",
+            CITY: words.cities[city],
+            POSTAL: words.postcodes[city % len(words.postcodes)],
+            STREET: f"{street} {house}" if self.locale != "en_US" else f"{house} {street}",
+            ADDRESS: f"{street} {house}, {words.postcodes[city % len(words.postcodes)]} {words.cities[city]}",
+        }[self.meaning]
+
+    @property
+    def example(self) -> str:
+        """One of them."""
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
+
+    @property
+    def longest(self) -> int:
+        """Words are short."""
+        return 200
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        names = ("meaning", "locale", "digest", "fallback")
+        return {**{name: getattr(self, name) for name in names}, "part": list(self.part)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        part = Part(*map(int, data["part"]))
+        if data["meaning"] not in (*WORDS, EMAIL, POSTAL) or not LOCALE.fullmatch(data["locale"]):
+            raise ValueError("a stand-in has a meaning or a locale that there is not")
+        if not 0 <= part.chosen < part.n_classes < 10**9 or len(data["fallback"]) > 1000:
+            raise ValueError("a stand-in has a class that it does not have")
+        return cls(data["meaning"], data["locale"], str(data["digest"]), part, data["fallback"])
+
+
+def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
+    """The schema in which columns of words say how theirs are chosen; the same where the extra is absent."""
+    from dataclasses import replace
+
+    own = [c for c in schema.columns if c.meaning in (*WORDS, EMAIL, POSTAL) and c.sort == "label"]
+    if not any(c.meaning in (*WORDS, EMAIL) for c in own):
+        return schema
+    try:
+        words_of("en_US")
+    except MissingExtraError:
+        return schema
+    locale = next((c.locale for c in own if c.locale), None) or _locale(own, df)
+    words = words_of(locale)
+    part = Part.free_of(_pairs(own, df, words), len(words.firsts) * len(words.lasts), 100, np.random.default_rng(0))
+    planned = f"{locale}:{words.digest}:{part.n_classes}:{part.chosen}"
+    names = {c.name for c in own}
+    return replace(
+        schema, columns=tuple(replace(c, stand_in=planned) if c.name in names else c for c in schema.columns)
+    )
+
+
+def _locale(columns: Sequence[Column], df: pd.DataFrame) -> str:
+    """The locale whose names most people of the table have; the first where few have any."""
+    named = next((c for c in columns if c.meaning in (PERSON, FIRST, LAST)), None)
+    if named is None:
+        return LOCALES[0]
+    texts = df[named.name].dropna().astype(str).unique()[:500]
+    found = {token for text in texts for token in re.split(r"[\s,]+", text) if token}
+    shares = {}
+    for locale in LOCALES:
+        words = words_of(locale)
+        shares[locale] = len(found & ({*words.firsts} | {*words.lasts})) / max(len(found), 1)
+    return max(shares, key=lambda locale: (shares[locale], -LOCALES.index(locale)))
+
+
+def _pairs(columns: Sequence[Column], df: pd.DataFrame, words: Words) -> list[int]:
+    """Places of the pairs of names that people of the table have: in one column, or in a first and a last name."""
+    firsts = {word: k for k, word in enumerate(words.firsts)}
+    lasts = {word: k for k, word in enumerate(words.lasts)}
+    by_meaning = {c.meaning: c.name for c in columns if c.meaning in PEOPLE}
+    people: list[list[str]] = []
+    if PERSON in by_meaning:
+        people += [re.split(r"[\s,]+", text) for text in df[by_meaning[PERSON]].dropna().astype(str).unique()]
+    if FIRST in by_meaning and LAST in by_meaning:
+        pairs = df[[by_meaning[FIRST], by_meaning[LAST]]].dropna().astype(str).drop_duplicates()
+        people += pairs.to_numpy().tolist()
+    return [
+        lasts[b] * len(words.firsts) + firsts[a]
+        for tokens in people
+        for a in tokens
+        for b in tokens
+        if a in firsts and b in lasts
+    ]
+
+
+def _letters(word: str) -> str:
+    """A word as the first part of a mail address has it."""
+    for mark, plain in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("ł", "l"), ("ø", "o")):
+        word = word.lower().replace(mark, plain)
+    plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z]+", "", plain) or "someone"

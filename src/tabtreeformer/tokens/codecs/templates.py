@@ -1,0 +1,245 @@
+"""Texts with a form and a meaning: phone numbers, postal codes, account numbers, addresses of computers.
+
+A template is a text in which some letters stand for alphabets (`ALPHABETS`) and every letter after a backslash for
+itself. What is common to at least `floor` texts is kept as it is (a country code); the rest is drawn, so that lengths,
+signs and check digits are right and no text that was learned from comes back.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import string
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...data.schema.meanings import EMAIL, HEX, IBAN, IPV4, IPV6, PHONE, POSTAL, URL, has_meaning, iban_remainder
+from .row_numbers import RowNumbers
+from .spaces import MAX_SPACE, Part
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ALPHABETS = {
+    "0": string.digits,
+    "1": string.digits[1:],
+    "A": string.ascii_uppercase,
+    "a": string.ascii_lowercase,
+    "h": "0123456789abcdef",
+    "H": "0123456789ABCDEF",
+}
+MIN_ROOM = {POSTAL: 1000}
+"""New texts that must be left beside those that were learned from, or else any may come; 100 where nothing is said."""
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+PUBLIC = "198.18.0.0/15"
+"""A network that nobody uses: it is reserved for tests."""
+MADE_UP = {
+    EMAIL: r"aaaa00\@\e\x\a\m\p\l\e\.\c\o\m",
+    URL: r"\h\t\t\p\s\:\/\/\e\x\a\m\p\l\e\.\c\o\m\/aaaa00",
+    IPV6: r"\2\0\0\1\:\d\b\8\:hhhh\:hhhh\:\:hhhh",
+}
+"""Addresses under names and networks that are reserved for examples: none is anybody's."""
+FORMED = (PHONE, POSTAL, HEX, IBAN)
+"""Meanings whose templates are learned."""
+MAX_LETTERS = 64
+
+
+@dataclass(frozen=True)
+class Template:
+    """One form: alphabets and fixed letters."""
+
+    text: str
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """By letter: its alphabet; one letter is itself."""
+        found = re.findall(r"\\(.)|(.)", self.text, flags=re.DOTALL)
+        return [fixed or ALPHABETS[open_] for fixed, open_ in found]
+
+    @cached_property
+    def carried(self) -> list[int]:
+        """Letters that carry the place of a text, the last first; further ones are drawn."""
+        size, places = 1, []
+        for k in range(len(self.letters) - 1, -1, -1):
+            if len(self.letters[k]) > 1 and size * len(self.letters[k]) <= MAX_SPACE:
+                size *= len(self.letters[k])
+                places.append(k)
+        return places
+
+    @cached_property
+    def size(self) -> int:
+        """Texts that differ in what is carried."""
+        size = 1
+        for k in self.carried:
+            size *= len(self.letters[k])
+        return size
+
+    def write(self, place: int, rng: np.random.Generator) -> str:
+        """The text at a place."""
+        letters = [letter if len(letter) == 1 else letter[int(rng.integers(len(letter)))] for letter in self.letters]
+        for k in self.carried:
+            place, digit = divmod(place, len(self.letters[k]))
+            letters[k] = self.letters[k][digit]
+        return "".join(letters)
+
+    def place(self, text: str) -> int:
+        """The place of a text, -1 where it does not have this form."""
+        if len(text) != len(self.letters) or any(c not in own for c, own in zip(text, self.letters, strict=True)):
+            return -1
+        place = 0
+        for k in reversed(self.carried):
+            place = place * len(self.letters[k]) + self.letters[k].index(text[k])
+        return place
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Makes texts of one meaning."""
+
+    name: ClassVar[str] = "templates"
+
+    meaning: str
+    forms: tuple[str, ...]
+    """Templates, or networks."""
+    shares: tuple[float, ...]
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def learn(cls, meaning: str, texts: Sequence[str], floor: int) -> Templates | None:
+        """The forms that at least `floor` texts have; None where there is none."""
+        rng = np.random.default_rng(0)
+        texts = [text for text in texts if has_meaning(meaning, text)]
+        if meaning in MADE_UP:
+            return cls(meaning, (MADE_UP[meaning],), (1.0,), (Part(1, 0),))
+        if meaning == IPV4:
+            grouped = Counter(_network(text) for text in texts)
+        elif meaning in FORMED:
+            grouped = _forms(meaning, texts, floor)
+        else:
+            return None
+        forms = {form: count for form, count in grouped.items() if count >= floor}
+        if not forms:
+            return None
+        made = cls(meaning, tuple(forms), tuple(n / sum(forms.values()) for n in forms.values()), ())
+        room = MIN_ROOM.get(meaning, 100)
+        parts = [Part.free_of((made._place(form, t) for t in texts), made._size(form), room, rng) for form in forms]
+        return cls(meaning, made.forms, made.shares, tuple(parts))
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """One text per row."""
+        chosen = rng.choice(len(self.forms), len(rows), p=np.array(self.shares))
+        places = [part.places(rows, self._size(form)) for part, form in zip(self.parts, self.forms, strict=True)]
+        return [self._text(self.forms[k], int(places[k][row]), rng) for row, k in enumerate(chosen.tolist())]
+
+    def _size(self, form: str) -> int:
+        return ipaddress.ip_network(form).num_addresses if self.meaning == IPV4 else Template(form).size
+
+    def _place(self, form: str, text: str) -> int:
+        if self.meaning == IPV4:
+            return int(ipaddress.ip_address(text)) - int(ipaddress.ip_network(form).network_address)
+        return Template(form).place(_unchecked(text) if self.meaning == IBAN else text)
+
+    def _text(self, form: str, place: int, rng: np.random.Generator) -> str:
+        if self.meaning == IPV4:
+            return str(ipaddress.ip_network(form).network_address + place)
+        text = Template(form).write(place, rng)
+        return _checked(text) if self.meaning == IBAN else text
+
+    @property
+    def example(self) -> str:
+        """One of them."""
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest."""
+        return max(len(form) for form in self.forms)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "meaning": self.meaning,
+            "forms": list(self.forms),
+            "shares": list(self.shares),
+            "parts": [list(part) for part in self.parts],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`; forms that could not be written are a ValueError."""
+        forms, shares = tuple(map(str, data["forms"])), tuple(map(float, data["shares"]))
+        parts = tuple(Part(*map(int, part)) for part in data["parts"])
+        if not len(forms) == len(shares) == len(parts) or not forms or abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
+            raise ValueError("the templates of a text do not fit together")
+        if any(not 0 <= part.chosen < part.n_classes for part in parts):
+            raise ValueError("a template has a class that it does not have")
+        made = cls(str(data["meaning"]), forms, shares, parts)
+        for form, part in zip(forms, parts, strict=True):
+            if len(form) > 2 * MAX_LETTERS or made._size(form) < part.n_classes * (part.n_classes > 1):
+                raise ValueError("a template is too long, or has fewer texts than classes")
+        return made
+
+
+def _network(text: str) -> str:
+    address = ipaddress.ip_address(text)
+    return next((own for own in PRIVATE if address in ipaddress.ip_network(own)), PUBLIC)
+
+
+def _forms(meaning: str, texts: Sequence[str], floor: int) -> Counter[str]:
+    """Templates of texts, each with the beginning that enough of them have in common."""
+    by_shape: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        if len(text) <= MAX_LETTERS:
+            plain = _unchecked(text) if meaning == IBAN else text
+            by_shape[_shape(plain, meaning)].append(plain)
+    forms: Counter[str] = Counter()
+    for shape, own in by_shape.items():
+        for start, alike in _beginnings(own, meaning, floor).items():
+            forms[_template(shape, start, alike)] += len(alike)
+    return forms
+
+
+def _shape(text: str, meaning: str) -> str:
+    if meaning == HEX:
+        prefix = next((mark for mark in ("#", "0x") if text.startswith(mark)), "")
+        return prefix + ("H" if any("A" <= c <= "F" for c in text) else "h") * (len(text) - len(prefix))
+    return re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))
+
+
+def _beginnings(texts: list[str], meaning: str, floor: int) -> dict[str, list[str]]:
+    """Texts by how they begin: a country, or a first digit, that at least `floor` have; all others by nothing."""
+    length = {IBAN: 2, POSTAL: 1, HEX: 0}.get(meaning, 3 if texts[0][:1] in "+0" else 0)
+    grouped: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        grouped[text[:length]].append(text)
+    rare = [text for own in grouped.values() if len(own) < floor for text in own]
+    kept = {start: own for start, own in grouped.items() if len(own) >= floor}
+    return kept | ({"": rare} if len(rare) >= floor and meaning != IBAN else {})
+
+
+def _template(shape: str, start: str, texts: list[str]) -> str:
+    """The shape with a fixed beginning; signs are fixed, and a digit that never is 0 stays so."""
+    parts = []
+    for k, letter in enumerate(shape):
+        if k < len(start):
+            parts.append(f"\\{start[k]}")
+        elif letter == "0" and k == len(start) and all(text[k] != "0" for text in texts):
+            parts.append("1")
+        else:
+            parts.append(letter if letter in ALPHABETS else f"\\{letter}")
+    return "".join(parts)
+
+
+def _unchecked(text: str) -> str:
+    """An account number with zeros for its check digits."""
+    return text[:2] + "00" + text[4:]
+
+
+def _checked(text: str) -> str:
+    """An account number with the right check digits."""
+    return f"{text[:2]}{98 - iban_remainder(_unchecked(text).replace(' ', '')):02d}{text[4:]}"
