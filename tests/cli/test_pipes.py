@@ -25,7 +25,7 @@ def test_a_table_goes_through_pipes(tmp_path, mixed):
     done = ttf("sample", "m.tabtree", "-n", 7, "-o", "-", folder=tmp_path)
     assert done.returncode == 0
     assert b"wrote 7 rows" in done.stderr  # and not between the rows
-    assert pd.read_csv(io.BytesIO(done.stdout)).shape == (7, mixed.shape[1])
+    assert pd.read_csv(io.BytesIO(done.stdout), sep=";").shape == (7, mixed.shape[1])  # as it was read
     assert [path.name for path in tmp_path.iterdir()] == ["m.tabtree"]
 
 

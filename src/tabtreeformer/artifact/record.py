@@ -84,6 +84,7 @@ _RECORD = {
     "networks": Maybe(int),
     "interrupted": Maybe((bool, str)),
     "protected": Maybe({"rare_floor": int, "columns": [_COUNT]}),
+    "dialect": Maybe({"sep": str, "decimal": str}),
     "privacy": Maybe(_PRIVACY),
     "quality": Maybe(_FIGURES),
 }

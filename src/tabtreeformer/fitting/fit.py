@@ -25,7 +25,7 @@ from .checkpoint.resuming import fit_leaf_model, identity, versions
 from .evidence import Evidence
 from .out_of_core import InMemory, OnDisk, RowEncoder
 from .prompts import masked_prompts, with_written_prompts
-from .request import Request, laws_of
+from .request import Request, laws_of, written_as
 from .resources import Resources
 from .trainer import Trained, train_networks
 
@@ -173,6 +173,7 @@ def _record(
         "training": [history.to_json() for history in trained.histories],
         "versions": versions(),
         **({"interrupted": True} if trained.interrupted else {}),
+        **written_as(table.frame),
         **({"protected": protection(codec, table.frame, floor)} if floor > 1 else {}),
     }
 

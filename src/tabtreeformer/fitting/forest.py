@@ -21,7 +21,7 @@ from ..tokens.codecs.protection import protection
 from ..tokens.table_codec import protected_schema
 from .evidence import Evidence
 from .out_of_core import InMemory, OnDisk, RowEncoder
-from .request import Request, laws_of
+from .request import Request, laws_of, written_as
 
 
 def fit_forest(
@@ -73,6 +73,7 @@ def fit_forest(
             "tree_seconds": round(time.perf_counter() - started, 3),
             "training": [],
             "versions": _versions(),
+            **written_as(frame),
             **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
         },
         forest=forest,

@@ -14,6 +14,7 @@ import pandas as pd
 from .._runtime.progress import Progress
 from ..config.presets import AUTO, TREES, Privacy, configure, rare_floor
 from ..config.settings import Config
+from ..data.io import DIALECT
 from ..data.io.chunked import Chunks
 from ..data.schema import Schema
 from ..errors import ConfigError
@@ -105,6 +106,11 @@ def open_source(
     sample_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, SAMPLE_KEY))
     copies, found = max(MIN_COPIES, request.rare_floor), request.finds_relations(schema)
     return open_table(source, schema, request.target, copies, found, sample_seed, progress)
+
+
+def written_as(frame: pd.DataFrame) -> dict[str, Any]:
+    """The separator and the decimal point of the file that a table was read from, where they are not the usual."""
+    return {DIALECT: dict(frame.attrs[DIALECT])} if DIALECT in frame.attrs else {}
 
 
 def laws_of(

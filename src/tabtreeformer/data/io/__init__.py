@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from ..._runtime.files import check_writable
 from ..._runtime.scratch import scratch_folder
 from ...errors import OutputError, SchemaError
-from .location import DATABASES, Place, TableOptions, check_file, locate
+from .location import DATABASES, DIALECT, Place, TableOptions, check_file, locate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Place", "TableOptions", "check_target", "locate", "read_table", "write_table"]
+__all__ = ["DIALECT", "Place", "TableOptions", "check_target", "is_csv", "locate", "read_table", "write_table"]
 
 _HOMES = {
     "csv": "text",
@@ -93,6 +93,11 @@ def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> N
         _write_pipe(table, place, chosen)
     else:
         _call("write", place, chosen, table)
+
+
+def is_csv(target: str | os.PathLike[str]) -> bool:
+    """Whether a table would be written there as CSV by its ending, and not separated by tabs."""
+    return os.fspath(target).lower().rstrip("/").endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst"))
 
 
 def check_target(target: str | os.PathLike[str], **options: Any) -> Place:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 import pandas as pd
 
-from ...errors import ConfigError, SchemaError, import_extra
+from ...errors import ConfigError, ReadingWarning, SchemaError, import_extra
 
 PANDAS, POLARS, PYARROW = "pandas", "polars", "pyarrow"
 LIBRARIES = (PANDAS, POLARS, PYARROW)
+CONTAINERS = (list, dict, set, frozenset, tuple, np.ndarray)
+"""Values that hold others."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -57,7 +62,9 @@ def library_of(table: Any) -> str | None:
 def take_in(table: Any) -> tuple[Any, Kind]:
     """Return a table as a DataFrame, and what is needed to make tables like it; what is no table stays as it is."""
     library = library_of(table)
-    if library in (None, PANDAS):
+    if library == PANDAS:
+        return without_containers(table), Kind()
+    if library is None:
         return table, Kind()
     from . import arrow
 
@@ -71,6 +78,30 @@ def take_in(table: Any) -> tuple[Any, Kind]:
     carried = carried.replace_schema_metadata(None)
     types = carried.schema if library == PYARROW else (table.schema, carried.schema)
     return arrow.to_pandas(carried), Kind(str(library), types)
+
+
+def without_containers(table: pd.DataFrame) -> pd.DataFrame:
+    """Lists, dicts and sets in a column as JSON text: they are kept as text, which is said."""
+    held = [name for name, column in table.items() if column.dtype.kind == "O" and _holds_containers(column)]
+    if not held:
+        return table
+    named = ", ".join(map(repr, held))
+    warnings.warn(f"column {named} holds lists or dicts, kept as JSON text", ReadingWarning, stacklevel=3)
+    return table.assign(**{name: table[name].map(_as_json) for name in held})
+
+
+def _holds_containers(series: pd.Series) -> bool:
+    """Whether the first value that is there is a container."""
+    first = next((value for value in series if isinstance(value, CONTAINERS) or not pd.isna(value)), None)
+    return isinstance(first, CONTAINERS)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, CONTAINERS) else value
 
 
 def kind_named(output: str) -> Kind:

@@ -24,6 +24,8 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 """Endings that may follow those of text."""
 TEXT_FORMS = ("csv", "jsonl")
 SQL = "sql"
+DIALECT = "dialect"
+"""Under this name a table remembers the separator and the decimal point of its file, to be written so again."""
 DATABASES = ("duckdb", SQL)
 HOLDS_TABLES = ("excel", *DATABASES)
 """Forms that hold several tables; `#name` behind the file or URL names one."""

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ..._runtime.files import replacing
 from ...errors import ReadingWarning, SchemaError
-from .location import Place, TableOptions, check_names
+from .location import DIALECT, Place, TableOptions, check_names
 from .streams import find_encoding, open_text, write_text
 
 SEPARATORS = (",", ";", "|", "\t")
@@ -148,7 +148,10 @@ class Form:
 def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
     """Read a CSV file; rows that do not fit the header are an error with their line."""
     (form,), _ = settle([place], options)
-    return next(parse(form, options))
+    frame = next(parse(form, options))
+    if (form.sep, form.decimal) != (",", "."):
+        frame.attrs[DIALECT] = {"sep": form.sep, "decimal": form.decimal}
+    return frame
 
 
 def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]:
@@ -205,19 +208,29 @@ def parse(form: Form, options: TableOptions, rows: int | None = None) -> Iterato
 
 
 def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: bool = True) -> None:
-    """Write a CSV file: by default UTF-8, commas (tabs for .tsv and .tab) and decimal points."""
+    """Write a CSV file: by default UTF-8, and separated as the table was when it was read, else by commas.
+
+    A file named .tsv or .tab has tabs.
+    """
     assert place.path is not None
     if options.neutralize:
         df = _neutralized(df)
     tabs = re.search(r"\.(tsv|tab)(\.\w+)?$", place.path.name.lower())
+    known = {} if options.sep or tabs else df.attrs.get(DIALECT, {})
     with (
         replacing(place.path) as temporary,
         write_text(temporary, place.name, options.encoding or "utf-8") as stream,
     ):
         df.to_csv(
-            stream, sep=options.sep or ("\t" if tabs else ","), quotechar=options.quote, index=False, header=header,
-            decimal=options.decimal or ".", na_rep=options.missing[0] if options.missing else "", lineterminator="\n",
-        )  # fmt: skip
+            stream,
+            sep=options.sep or ("\t" if tabs else known.get("sep", ",")),
+            decimal=options.decimal or known.get("decimal", "."),
+            quotechar=options.quote,
+            na_rep=options.missing[0] if options.missing else "",
+            index=False,
+            header=header,
+            lineterminator="\n",
+        )
 
 
 FORMULA = re.compile(r"^[=+\-@\t\r]")

@@ -39,6 +39,7 @@ from .values import (
     as_objects,
     as_scalar,
     as_ticks,
+    interval_of,
     is_decimal,
     sort_of,
     within_dtype,
@@ -46,12 +47,8 @@ from .values import (
 
 Scalar = str | int | float | bool
 
-NUMBER_OBJECT, DECIMAL_OBJECT, DATE_OBJECT, DATETIME_OBJECT = (
-    "number objects",
-    "decimal objects",
-    "date objects",
-    "datetime objects",
-)
+NUMBER_OBJECT, DECIMAL_OBJECT = "number objects", "decimal objects"
+DATE_OBJECT, DATETIME_OBJECT = "date objects", "datetime objects"
 """Forms of object columns: Python's own numbers, decimals, dates and datetimes."""
 
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
@@ -103,15 +100,8 @@ class Column:
         if self.categories is not None:
             plain |= {"categories": list(self.categories), "categories_dtype": self.categories_dtype}
             plain |= {"ordered": self.ordered}
-        extras: dict[str, Any] = {
-            "form": self.form,
-            "placeholder": self.placeholder,
-            "meaning": self.meaning,
-            "locale": self.locale,
-            "stand_in": self.stand_in,
-            "low": self.low,
-            "high": self.high,
-        }
+        names = ("form", "placeholder", "meaning", "locale", "stand_in", "low", "high")
+        extras: dict[str, Any] = {name: getattr(self, name) for name in names}
         extras |= {"values": None if self.values is None else list(self.values), "why": self.why or None}
         if self.dtype == "object":
             extras["missing"] = self.missing
@@ -232,7 +222,7 @@ class Column:
             return self._read_times(series)
         if self.sort == DURATION:
             return as_counts(series, self.unit, "timedelta64")
-        values = series.tolist()
+        values = series.astype(str).tolist() if isinstance(series.dtype, pd.IntervalDtype) else series.tolist()
         return as_objects([as_scalar(value) for value in values] if series.dtype == object else values)
 
     def _read_categories(self, series: pd.Series) -> Any:
@@ -331,6 +321,8 @@ class Column:
         if self.form is not None:
             codes, distinct = pd.factorize(counts)
             return pd.Series(as_objects(write_dates(distinct, self.form))[codes])
+        if isinstance(self._dtype, pd.PeriodDtype):
+            return times.dt.to_period(self._dtype.freq)
         zone = time_zone(self._dtype)
         if zone is None:
             return times
@@ -346,4 +338,6 @@ class Column:
             return pd.Series(labels, dtype=object)
         if ptypes.is_bool_dtype(self._dtype) and not gaps.any():
             return pd.Series(labels.astype(bool))
+        if isinstance(self._dtype, pd.IntervalDtype):
+            labels = as_objects([interval_of(label) for label in labels])
         return pd.Series(pd.array(list(labels), dtype=self._dtype))

@@ -83,6 +83,8 @@ def time_unit(dtype: Any) -> str:
         return unit if unit in _UNITS else "s"
     if isinstance(dtype, pd.DatetimeTZDtype):
         return str(dtype.unit)
+    if isinstance(dtype, pd.PeriodDtype):
+        return "us"
     found = re.search(r"\[(\w+)\]", str(dtype))
     return found[1] if found else "us"  # text and Python objects go down to microseconds
 

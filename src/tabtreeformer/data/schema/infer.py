@@ -17,7 +17,7 @@ from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT,
 from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
-from .meanings import HEX, JSON, UUID, find_meaning
+from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
 from .values import LABEL, NUMBER, TIME, as_scalar, sort_of
 
 FEW_VALUES = 20
@@ -79,6 +79,8 @@ def describe(series: pd.Series, name: str | int, target: bool = False) -> Column
         return replace(
             column, kind=DATETIME, why="dates, each a Python object" if column.form else "its dtype is a date"
         )
+    if isinstance(series.dtype, pd.IntervalDtype):
+        return replace(column, why=f"its dtype is an interval, with {len(distinct):,} values")
     if column.sort != LABEL:
         return replace(column, kind=TIMEDELTA, why="its dtype is a duration")
     if not all(isinstance(value, str) for value in distinct):
@@ -124,14 +126,16 @@ def _dtype_facts(series: pd.Series, name: str | int) -> Column:
         return replace(column, kind=BOOLEAN)
     if ptypes.is_object_dtype(dtype):
         return replace(column, missing=_marker(series))
-    if sort_of(dtype) != LABEL or isinstance(dtype, pd.StringDtype):
+    if sort_of(dtype) != LABEL or isinstance(dtype, pd.StringDtype | pd.IntervalDtype):
         return column
     raise _cannot_learn(name, dtype)
 
 
 def _categories(dtype: Any, name: str | int) -> Column:
     inner_name = dtype_name(dtype.categories.dtype)
-    if sort_of(dtype.categories.dtype) == LABEL:
+    if isinstance(dtype.categories.dtype, pd.IntervalDtype):
+        categories: tuple[Any, ...] = tuple(str(value) for value in dtype.categories)
+    elif sort_of(dtype.categories.dtype) == LABEL:
         categories = tuple(_plain(value, name) for value in dtype.categories)
     else:
         categories = tuple(Column(name, CATEGORICAL, inner_name).read(pd.Series(dtype.categories)).tolist())
@@ -298,6 +302,8 @@ def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Colu
     if len(distinct) == n_rows >= ENOUGH_ROWS:
         kind = IDENTIFIER if column.meaning in (UUID, HEX) and len(distinct[0]) >= LONG_KEY else TEXT
         return replace(column, kind=kind, why=f"{said}, and no value repeats")
+    if column.meaning in PERSONAL and len(distinct) > FEW_VALUES:
+        return replace(column, kind=TEXT, why=f"{said}: they belong to somebody, so that none is kept")
     found = _words_or_classes(column, n_rows, distinct)
     return replace(found, why=f"{said}: {found.why}")
 

@@ -22,6 +22,8 @@ MEANINGS = (
 )
 WORDS = (PERSON, FIRST, LAST, COMPANY, STREET, CITY, ADDRESS)
 """Meanings of words: realistic ones need the extra `fakes`."""
+PERSONAL = (PERSON, EMAIL, PHONE, IBAN, ADDRESS, IPV4, IPV6, UUID)
+"""Meanings whose values belong to somebody: none is kept, however many rows have it."""
 PEOPLE = (PERSON, FIRST, LAST, EMAIL)
 """Meanings that name one person, so that they agree within a row."""
 
@@ -36,6 +38,8 @@ _PHONE = re.compile(r"(\+|00|0|\()[\d ()/.-]{5,22}\d")
 _LOCAL_PHONE = re.compile(r"\d{3}[ .-]\d{3}[ .-]\d{4}|\d{3}[ .-]\d{4}")
 _HEX = re.compile(r"(#|0x)?([0-9a-f]+|[0-9A-F]+)")
 _POSTAL = re.compile(r"(?=.*\d)([A-Z]{1,2}-)?[0-9A-Z]{2,5}([ -]?[0-9A-Z]{2,4})?")
+_THINGS = "product|file|column|brand|host|domain|class|event|table|model|item|team|project|game|movie|song|book|user"
+"""What else has a name."""
 _NAMED: Sequence[tuple[str, str]] = (
     (FIRST, r"first ?name|given ?name|forename|vorname|prenom|prénom|nombre"),
     (LAST, r"last ?name|sur ?name|family ?name|nachname|familienname|apellidos?"),
@@ -43,10 +47,7 @@ _NAMED: Sequence[tuple[str, str]] = (
     (STREET, r"street( ?name)?|stra(ß|ss)e|rue|calle"),
     (ADDRESS, r"(street ?)?address|anschrift|adresse|address ?line ?1?"),
     (CITY, r"city|town|ort|stadt|wohnort|ville|ciudad"),
-    (
-        PERSON,
-        r"(full|customer|client|patient|person|employee|contact|user|passenger|cardholder) ?name|name|kunde|person",
-    ),
+    (PERSON, rf"(?!({_THINGS}) )(\w+ )?name|kunde|person|fullname|patient|customer|buyer|seller|employee"),
 )
 _PHONE_WORDS = re.compile(r"phone|mobile|telefon|tel|handy|fax|cell|rufnummer")
 _POSTAL_WORDS = re.compile(r"zip|zip ?code|post ?code|postal|postal ?code|plz|postleitzahl|code postal")

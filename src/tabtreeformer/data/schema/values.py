@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ def sort_of(dtype: Any) -> str:
     if isinstance(dtype, pd.ArrowDtype):
         families = {"number": NUMBER, "decimal": NUMBER, "time": TIME, "duration": DURATION}
         return families.get(arrow_family(dtype), LABEL)
-    if ptypes.is_bool_dtype(dtype):
+    if ptypes.is_bool_dtype(dtype) or isinstance(dtype, pd.IntervalDtype):
         return LABEL
+    if isinstance(dtype, pd.PeriodDtype):
+        return TIME
     if ptypes.is_datetime64_any_dtype(dtype):
         return TIME
     if ptypes.is_timedelta64_dtype(dtype):
@@ -73,6 +76,8 @@ def as_counts(series: pd.Series, unit: str, family: str) -> NDArray[np.int64]:
     if isinstance(series.dtype, pd.ArrowDtype) and is_arrow_date(series.dtype):
         values = np.array(series.tolist(), dtype="datetime64[s]")
     else:
+        if isinstance(series.dtype, pd.PeriodDtype):
+            series = series.dt.to_timestamp()
         zone = time_zone(series.dtype)
         if zone is not None:
             series = series.astype(f"datetime64[{unit}, {zone}]").dt.tz_localize(None)
@@ -81,6 +86,27 @@ def as_counts(series: pd.Series, unit: str, family: str) -> NDArray[np.int64]:
             values = series.astype(f"{family}[{unit}]").to_numpy()
     counts: NDArray[np.int64] = values.astype(f"{family}[{unit}]").astype(np.int64)
     return counts
+
+
+def interval_of(text: Any) -> Any:
+    """The interval that a text such as `(0.5, 2.0]` shows; what is no text stays as it is."""
+    found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return text
+    ends = [_end(found[2]), _end(found[3])]
+    closed = {"[]": "both", "()": "neither", "[)": "left", "(]": "right"}[found[1] + found[4]]
+    return pd.Interval(*ends, closed=closed)
+
+
+def _end(text: str) -> Any:
+    try:
+        number = float(text)
+    except ValueError:
+        return pd.Timestamp(text)
+    return int(text) if re.fullmatch(r"-?\d+", text) else number
+
+
+_INTERVAL = re.compile(r"([\[(])(.+), (.+)([\])])")
 
 
 def as_objects(values: Any) -> NDArray[Any]:

@@ -149,6 +149,7 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "seed": _setting("the seed"),
         "tree_seconds": _record("time"),
         "fit_seconds": _record("time"),
+        "dialect.*": _structure("separator and decimal point of the file that was read"),
         "interrupted": _record("whether somebody ended the fit early"),
         "training[*].*": _record("course of training: steps, rows, seconds"),
         "training[*].validations[*][*]": _record("course of training: losses, averages over many rows"),

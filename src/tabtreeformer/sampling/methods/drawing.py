@@ -16,6 +16,7 @@ from ..._runtime.seeds import Seed, seed_sequence
 from ..._runtime.threads import threads_for
 from ...artifact.fitted import Fitted
 from ...config.settings import SampleConfig
+from ...data.io import DIALECT, is_csv
 from ...data.io.frames import Kind, kind_named, library_of, take_in
 from .. import queries as answers
 from .. import writer_of
@@ -106,7 +107,10 @@ class Drawing(Asked):
         {'cook'}
         """
         asked = self._request(n, random_state, accept_risk, given=given, balance=balance, mix=mix, leaf=leaf)
-        return self._kind_of(output).build(answers.together(list(self._blocks(asked))))
+        rows = answers.together(list(self._blocks(asked)))
+        if dialect := self._check_fitted().record.get(DIALECT):
+            rows.attrs[DIALECT] = dict(dialect)  # `write_table` writes them as the table was read
+        return self._kind_of(output).build(rows)
 
     def iter_sample(
         self,
@@ -175,6 +179,8 @@ class Drawing(Asked):
         >>> len(read_table(folder / "new.csv"))
         100
         """
+        if dialect := self._check_fitted().record.get(DIALECT):
+            options = {**(dialect if is_csv(target) else {}), **options}
         question: Any = {name: options.pop(name) for name in Wanted.__annotations__ if name in options}
         request = self._request(n, random_state, bool(options.pop("accept_risk", False)), **question)
         stream(

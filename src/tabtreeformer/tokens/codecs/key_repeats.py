@@ -1,6 +1,6 @@
 """Keys that several rows share: the sales of one house, the orders of one customer.
 
-Rows are cut into cycles of a thousand keys. Which rows of a cycle share a key depends on the seed of the call alone, so
+Rows are cut into cycles of fifty keys. Which rows of a cycle share a key depends on the seed of the call alone, so
 that parts of a table can be written anywhere.
 """
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from .row_numbers import RowNumbers
 
-CYCLE = 1000
-"""Keys of a cycle."""
+CYCLE = 50
+"""Keys of a cycle: few, so that rows that share a key are near each other, also where few rows are written."""
 MAX_ROWS = 20
 """Rows of a key that are counted one by one."""
 

@@ -33,8 +33,19 @@ class Maker(Protocol):
     name: ClassVar[str]
     """What it is called in a model file."""
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any] | list[str]:
-        """New values (N,)."""
+    @property
+    def n_forms(self) -> int:
+        """Sorts of values that are told apart, so that which one fits a row is learned."""
+        return 1
+
+    def form_of(self, text: str) -> int:
+        """The sort of a value that is replaced."""
+        return 0
+
+    def write(
+        self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None
+    ) -> NDArray[Any] | list[str]:
+        """New values (N,), of the sorts that are given."""
 
     @property
     def example(self) -> str:
@@ -53,7 +64,7 @@ class Maker(Protocol):
 
 
 @dataclass(frozen=True)
-class NumberKeys:
+class NumberKeys(Maker):
     """Whole numbers that continue after the largest seen."""
 
     name: ClassVar[str] = "numbers"
@@ -74,7 +85,7 @@ class NumberKeys:
             low, high = -round_above(-low), round_above(high)
         return cls(low, high, int(limits.min), int(limits.max))
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> NDArray[Any]:
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Write one number per row, none of them seen."""
         return np.array([self._number(int(i)) for i in rows.numbers], dtype=self._dtype)
 
@@ -111,14 +122,14 @@ class NumberKeys:
 
 
 @dataclass(frozen=True)
-class Placeholder:
+class Placeholder(Maker):
     """A text that says what it replaces; `{n}` is a running number."""
 
     name: ClassVar[str] = "placeholder"
 
     text: str
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
         """Write one per row."""
         return [self.text.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
 
@@ -143,7 +154,7 @@ class Placeholder:
 
 
 @dataclass(frozen=True)
-class DateTexts:
+class DateTexts(Maker):
     """Dates of one form, evenly over some years: for texts of which most, but not all, are dates."""
 
     name: ClassVar[str] = "dates"
@@ -167,7 +178,7 @@ class DateTexts:
                 return cls(form, int(years[spare]) + 1970, int(years[-1 - spare]) + 1970)
         return None
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
         """One date per row."""
         years = np.array([self.first_year, self.last_year + 1]) - 1970
         first, end = years.astype("datetime64[Y]").astype("datetime64[us]").astype(np.int64).tolist()

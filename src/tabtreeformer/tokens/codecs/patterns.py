@@ -25,6 +25,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 ROOM = 10**9
 """Texts drawn at random need this many times more possible texts than there are rows, or they get longer."""
 MAX_CHOICES = 20
+NEARLY_ALL = 0.9
+"""Share of the texts whose stretch must be one of the frequent ones, for only those to be written."""
 MAX_CARRIED = 2**60
 """Row numbers are written into letters with at most this many combinations; further letters are drawn."""
 
@@ -62,7 +64,7 @@ class Pattern:
             return None
         if all(UUID.fullmatch(text) for text in texts):
             return _uuids(upper=any("A" <= c <= "F" for text in texts for c in text))
-        stretches = [re.findall(r"[0-9]+|[^\W\d_]+|[\W_]", text) for text in texts]
+        stretches = [split_text(text) for text in texts]
         shapes = {tuple(_sort(s) for s in stretch) for stretch in stretches}
         if len(shapes) == 1 and "" not in texts:
             return cls._of_stretches(list(zip(*stretches, strict=True)), len(texts), floor)
@@ -85,11 +87,30 @@ class Pattern:
         last = max(int(text) for text in columns[counter])
         return cls(runs, counter, last, max(widths) if padded else None, True)
 
+    @property
+    def n_forms(self) -> int:
+        """Choices of the first stretch that has several: the deck of a cabin, the series of a part."""
+        return len(self.runs[self._leading].choices) if self._leading is not None else 1
+
+    @property
+    def _leading(self) -> int | None:
+        """The first stretch with several choices."""
+        return next((place for place, run in enumerate(self.runs) if len(run.choices) > 1), None)
+
+    def form_of(self, text: str) -> int:
+        """The choice that a text has there; the commonest where it has none of them."""
+        if self._leading is None:
+            return 0
+        run, stretches = self.runs[self._leading], split_text(text)
+        if len(stretches) == len(self.runs) and stretches[self._leading] in run.choices:
+            return run.choices.index(stretches[self._leading])
+        return int(np.argmax(run.shares))
+
     def rounded(self) -> Pattern:
         """The same, continuing from a round number instead of the largest seen."""
         return self if self.counter is None else replace(self, last=round_above(self.last))
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
         """Write one text per row, all different, also from those of rows that are written elsewhere."""
         n = len(rows)
         letters = [self._letters(run, n, rng) for run in self.runs]
@@ -101,6 +122,8 @@ class Pattern:
         for place, run in enumerate(self.runs):
             if place == self.counter:
                 columns.append([str(self.last + 1 + int(i)).zfill(self.width or 0) for i in rows.numbers])
+            elif run.choices and forms is not None and place == self._leading:
+                columns.append([run.choices[i] for i in forms])
             elif run.choices:
                 columns.append([run.choices[i] for i in rng.choice(len(run.choices), n, p=np.array(run.shares))])
             else:
@@ -166,6 +189,11 @@ class Pattern:
         return cls(**{**data, "runs": runs})
 
 
+def split_text(text: str) -> list[str]:
+    """Stretches of digits, of letters, and single signs."""
+    return re.findall(r"[0-9]+|[^\W\d_]+|[\W_]", text)
+
+
 def _numeral(number: int, alphabet: str) -> str:
     """A number from 1 in the letters of an alphabet; no two are the same."""
     text = ""
@@ -188,9 +216,11 @@ def _sort(stretch: str) -> str:
 
 def _run(texts: tuple[str, ...], floor: int) -> Run:
     counts = Counter(texts)
-    if (len(counts) <= MAX_CHOICES and min(counts.values()) >= floor) or len(counts) == 1:
-        choices = tuple(sorted(counts))
-        return Run(choices, tuple(counts[choice] / len(texts) for choice in choices))
+    kept = {text: count for text, count in counts.items() if count >= floor}
+    n_kept = sum(kept.values())
+    if len(counts) == 1 or (len(kept) <= MAX_CHOICES and n_kept >= NEARLY_ALL * len(texts)):
+        choices = tuple(sorted(kept or counts))  # a deck that few cabins are on is not made up, nor are others
+        return Run(choices, tuple(counts[choice] / (n_kept or len(texts)) for choice in choices))
     lengths = [len(text) for text in counts]
     return Run(alphabet=_alphabet("".join(counts)), lengths=(min(lengths), max(lengths)))
 

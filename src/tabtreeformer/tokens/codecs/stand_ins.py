@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ...data.schema import Schema
+from ...data.schema import TEXT, Schema
 from ...data.schema.column import Column
 from ...data.schema.meanings import ADDRESS, CITY, COMPANY, EMAIL, FIRST, LAST, PEOPLE, PERSON, POSTAL, STREET, WORDS
 from ...errors import ConfigError, MissingExtraError, import_extra
@@ -106,7 +107,7 @@ class StandIn:
         locale, digest, n_classes, chosen = column.stand_in.split(":")
         return cls(column.meaning, locale, digest, Part(int(n_classes), int(chosen)), fallback)
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
         """One text per row; rows of one number are of one person."""
         words = self._words
         if words is None:
@@ -141,6 +142,15 @@ class StandIn:
         }[self.meaning]
 
     @property
+    def n_forms(self) -> int:
+        """Nobody is told apart."""
+        return 1
+
+    def form_of(self, text: str) -> int:
+        """The only one."""
+        return 0
+
+    @property
     def example(self) -> str:
         """One of them."""
         return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
@@ -171,6 +181,8 @@ def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
     from dataclasses import replace
 
     own = [c for c in schema.columns if c.meaning in (*WORDS, EMAIL, POSTAL) and c.sort == "label"]
+    if not any(c.meaning == CITY and c.kind == TEXT for c in own):
+        own = [c for c in own if c.meaning != POSTAL]  # codes then follow the towns that are learned
     if not any(c.meaning in (*WORDS, EMAIL) for c in own):
         return schema
     try:
@@ -188,7 +200,12 @@ def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
 
 
 def _locale(columns: Sequence[Column], df: pd.DataFrame) -> str:
-    """The locale whose names most people of the table have; the first where few have any."""
+    """The locale whose names most people of the table have, or that their mail addresses show."""
+    for column in columns:
+        ends = df[column.name].dropna().astype(str).str.extract(r"\.([a-z]{2})$", expand=False).dropna()
+        if column.meaning == EMAIL and len(ends) > len(df) / 3:
+            country = ends.mode().iloc[0]
+            return next((own for own in LOCALES if own.endswith(country.upper())), LOCALES[0])
     named = next((c for c in columns if c.meaning in (PERSON, FIRST, LAST)), None)
     if named is None:
         return LOCALES[0]

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...data.schema.meanings import EMAIL, HEX, IBAN, IPV4, IPV6, PHONE, POSTAL, URL, has_meaning, iban_remainder
 from .row_numbers import RowNumbers
@@ -34,7 +35,7 @@ ALPHABETS = {
     "H": "0123456789ABCDEF",
 }
 MIN_ROOM = {POSTAL: 1000}
-"""New texts that must be left beside those that were learned from, or else any may come; 100 where nothing is said."""
+"""New texts that must be left beside those that were learned from, or else any may come; 20 where nothing is said."""
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 PUBLIC = "198.18.0.0/15"
 """A network that nobody uses: it is reserved for tests."""
@@ -126,13 +127,26 @@ class Templates:
         if not forms:
             return None
         made = cls(meaning, tuple(forms), tuple(n / sum(forms.values()) for n in forms.values()), ())
-        room = MIN_ROOM.get(meaning, 100)
+        room = MIN_ROOM.get(meaning, 20)
         parts = [Part.free_of((made._place(form, t) for t in texts), made._size(form), room, rng) for form in forms]
         return cls(meaning, made.forms, made.shares, tuple(parts))
 
-    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
-        """One text per row."""
-        chosen = rng.choice(len(self.forms), len(rows), p=np.array(self.shares))
+    @property
+    def n_forms(self) -> int:
+        """Forms that are told apart."""
+        return len(self.forms)
+
+    def form_of(self, text: str) -> int:
+        """The form of a text; the commonest where it has none of them."""
+        if self.meaning not in MADE_UP and has_meaning(self.meaning, text):
+            fitting = [k for k, form in enumerate(self.forms) if 0 <= self._place(form, text) < self._size(form)]
+            if fitting:
+                return max(fitting, key=lambda k: self.forms[k].count("\\"))
+        return int(np.argmax(self.shares))
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
+        """One text per row, of the forms that are given, or else by their shares."""
+        chosen = rng.choice(len(self.forms), len(rows), p=np.array(self.shares)) if forms is None else forms
         places = [part.places(rows, self._size(form)) for part, form in zip(self.parts, self.forms, strict=True)]
         return [self._text(self.forms[k], int(places[k][row]), rng) for row, k in enumerate(chosen.tolist())]
 
@@ -212,14 +226,16 @@ def _shape(text: str, meaning: str) -> str:
 
 
 def _beginnings(texts: list[str], meaning: str, floor: int) -> dict[str, list[str]]:
-    """Texts by how they begin: a country, or a first digit, that at least `floor` have; all others by nothing."""
-    length = {IBAN: 2, POSTAL: 1, HEX: 0}.get(meaning, 3 if texts[0][:1] in "+0" else 0)
-    grouped: dict[str, list[str]] = defaultdict(list)
-    for text in texts:
-        grouped[text[:length]].append(text)
-    rare = [text for own in grouped.values() if len(own) < floor for text in own]
-    kept = {start: own for start, own in grouped.items() if len(own) >= floor}
-    return kept | ({"": rare} if len(rare) >= floor and meaning != IBAN else {})
+    """Texts by how they begin: a country, or first digits, that at least `floor` have; all others by nothing."""
+    lengths = {IBAN: (2,), POSTAL: (2, 1), HEX: ()}.get(meaning, (3,) if texts[0][:1] in "+0" else ())
+    kept: dict[str, list[str]] = {}
+    for length in lengths:
+        grouped: dict[str, list[str]] = defaultdict(list)
+        for text in texts:
+            grouped[text[:length]].append(text)
+        kept |= {start: own for start, own in grouped.items() if len(own) >= floor}
+        texts = [text for own in grouped.values() if len(own) < floor for text in own]
+    return kept | ({"": texts} if len(texts) >= floor and meaning != IBAN else {})
 
 
 def _template(shape: str, start: str, texts: list[str]) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...config.settings import TokenConfig
 from ...data.schema import CATEGORICAL, IDENTIFIER, TEXT, Column, Labels
+from ...data.schema.meanings import PERSONAL
 from ...errors import ConditionError
 from ..conditions import Condition
 from ..layout import Slot, SlotKind
@@ -123,7 +124,8 @@ class TextCodec(Codec):
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
         """Keep values that at least `rare_floor` rows have, and find a pattern for the others."""
         counts, floor = values.value_counts(), config.rare_floor or TEXT_FLOOR
-        kept = counts[counts >= floor].index[:MAX_KEPT]
+        enough = counts >= floor if column.meaning not in PERSONAL or column.placeholder else counts < 0
+        kept = counts[enough].index[:MAX_KEPT]
         rare = [str(text) for text in counts.index.difference(kept, sort=False)]
         maker: Maker | None = None
         if rare:
@@ -134,9 +136,13 @@ class TextCodec(Codec):
             maker = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
         return cls(Labels(tuple(sorted(str(text) for text in kept))), maker, len(rare))
 
+    @property
+    def _n_forms(self) -> int:
+        return 0 if self.maker is None else self.maker.n_forms
+
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """One category slot, if there is more than one value."""
-        size = len(self.labels.values) + (self.maker is not None)
+        """One category slot, if there is more than one value or sort of made-up values."""
+        size = len(self.labels.values) + self._n_forms
         return (Slot(SlotKind.CATEGORY, column, size),) if size > 1 else ()
 
     def encode(self, values: pd.Series) -> Ids:
@@ -146,17 +152,23 @@ class TextCodec(Codec):
             return np.empty((len(values), 0), dtype=np.int64)
         if self.maker is None:
             return self.labels.encode(values)[:, None]
-        return np.where(codes < 0, len(self.labels.values), codes)[:, None]
+        rare = codes < 0
+        if rare.any():
+            places, distinct = pd.factorize(values[rare].astype(str))
+            forms = np.array([self.maker.form_of(text) for text in distinct], dtype=np.int64)
+            codes[rare] = len(self.labels.values) + forms[places]
+        return codes[:, None]
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
         """Ids → texts (N,)."""
         n_kept = len(self.labels.values)
-        codes = ids[:, 0] if self.slots(0) else np.zeros(len(ids), dtype=np.int64)
+        codes = ids[:, 0].astype(np.int64) if self.slots(0) else np.zeros(len(ids), dtype=np.int64)
         texts = np.empty(len(ids), dtype=object)
         kept = codes < n_kept
         texts[kept] = self.labels.decode(codes[kept])
         if self.maker is not None:
-            new = np.array(self.maker.write(rows or RowNumbers.first(len(ids)), rng), dtype=object)
+            forms = np.clip(codes - n_kept, 0, None)
+            new = np.array(self.maker.write(rows or RowNumbers.first(len(ids)), rng, forms), dtype=object)
             texts[~kept] = new[~kept]
         return texts
 
@@ -182,6 +194,8 @@ class TextCodec(Codec):
 
     def note(self) -> str:
         """What is done with the column."""
+        if not len(self.labels.values) and self.maker is not None:
+            return f"none of its {self.n_rare:,} values is kept: new ones are made up, e.g. {self.maker.example!r}"
         kept = f"{len(self.labels.values):,} frequent values are kept as categories"
         if self.maker is None:
             return f"text: {kept}"
