@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 
 import numpy as np
 import pytest
@@ -221,13 +220,13 @@ def test_a_state_whose_parts_do_not_fit_is_refused_or_still_a_forest(name, how):
         from_state(facts, {**arrays, name: array})
 
 
-def test_a_tree_of_many_rows_grows_on_some_and_counts_all(monkeypatch):
-    monkeypatch.setattr(sys.modules[grow.__module__], "MAX_ROWS_GROWN", 300)
+def test_a_tree_of_many_rows_grows_on_some_and_counts_all():
     rows = rows_of_ids(3000)
-    forest = grow(rows, SLOTS, ForestSettings(leaf_rows=60), np.random.SeedSequence(0))
+    forest = grow(rows, SLOTS, ForestSettings(leaf_rows=60, grown_rows=300), np.random.SeedSequence(0))
     for j, slot in enumerate(forest.slots):
         assert slot.counts[0].counts.sum() == 3000
-        assert np.bincount(slot.trees[0].leaves(slot.read(rows[:, :j]))).min() > 10
+        assert np.bincount(slot.trees[0].leaves(slot.read(rows[:, :j]))).min() >= 60
+    assert forest.slots[3].trees[0].n_leaves > 3
 
 
 def test_a_score_lets_a_tree_follow_a_slope_that_its_leaves_are_too_few_for():

@@ -29,7 +29,7 @@ MAX_CLASSES = 64
 SHRINK = 5.0
 """Rows by which the mean place of a category's value is pulled towards that of all rows."""
 MAX_ROWS_GROWN = 100_000
-"""Splits are chosen on at most this many rows; all rows are counted in the leaves."""
+"""Rows of a large table that splits are chosen on."""
 MIN_ROWS_SHARED = 2_000
 """From this many rows on the trees of a forest are grown on all cores."""
 MIN_ROWS_GROWN = 5
@@ -50,6 +50,8 @@ class ForestSettings:
     """Rows that are added to each id of a slot."""
     scores: bool = True
     """Whether trees may ask a smooth score of the slots before, too."""
+    grown_rows: int = MAX_ROWS_GROWN
+    """Splits are chosen on at most this many rows; all rows are counted in the leaves."""
     boost: bool = False
     """Whether that score may be one of boosted trees, where those explain more."""
 
@@ -101,8 +103,12 @@ def _grow_slot(
     for _ in range(settings.bags):
         rows = rng.integers(n, size=n) if settings.bags > 1 else slice(None)
         tree = _grow_tree(read[rows], asked, own[rows], slots[place], settings, rng)
+        leaves = tree.leaves(read[rows])
+        if n > settings.grown_rows:  # a leaf of enough rows among some may have too few among all
+            tree = tree.pruned(np.bincount(leaves, minlength=tree.n_leaves), settings.leaf_rows)
+            leaves = tree.leaves(read[rows])
         trees.append(tree)
-        counts.append(Counts.of(tree.leaves(read[rows]), own[rows], tree.n_leaves, size))
+        counts.append(Counts.of(leaves, own[rows], tree.n_leaves, size))
     return SlotForest(
         size=size,
         margin=np.bincount(own, minlength=size),
@@ -141,10 +147,10 @@ def _grow_tree(
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     leaf_rows, n = settings.leaf_rows, len(own)
-    if n > MAX_ROWS_GROWN:
-        chosen = np.sort(rng.choice(n, MAX_ROWS_GROWN, replace=False))
+    if n > settings.grown_rows:
+        chosen = np.sort(rng.choice(n, settings.grown_rows, replace=False))
         read, own = read[chosen], own[chosen]
-        leaf_rows = max(MIN_ROWS_GROWN, math.ceil(leaf_rows * MAX_ROWS_GROWN / n))
+        leaf_rows = max(MIN_ROWS_GROWN, math.ceil(leaf_rows * settings.grown_rows / n))
     if not slots or len(own) < 2 * leaf_rows or (own == own[0]).all():
         return stump()
     ranks = _ranks(own, target.size) if target.ordered else (own == np.bincount(own).argmax()).astype(np.float64)

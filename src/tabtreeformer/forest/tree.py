@@ -112,6 +112,31 @@ class Tree:
             rows, node = rows[~done], node[~done]
         return self._leaf_numbers[found]
 
+    def pruned(self, rows: NDArray[np.int64], minimum: int) -> Tree:
+        """The tree without splits that leave fewer than `minimum` rows on a side; `rows` are those per leaf."""
+        first, last = self.leaf_ranges
+        below = np.concatenate([[0], np.cumsum(rows)])
+        n_rows = below[last] - below[first]  # (M,)
+        slots: list[int] = []
+        right: list[int] = []
+        sets: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
+        waiting = [(0, -1)]  # nodes to visit, with the new parent whose right child each is
+        while waiting:
+            node, parent = waiting.pop()
+            place = len(slots)
+            if parent >= 0:
+                right[parent] = place
+            split = self.slots[node] != LEAF and min(n_rows[node + 1], n_rows[self.right[node]]) >= minimum
+            slots.append(int(self.slots[node]) if split else LEAF)
+            right.append(0)
+            if split:
+                sets.append(self.sets[self.starts[node] : self.starts[node] + self.sizes[node]])
+                waiting += [(int(self.right[node]), place), (node + 1, -1)]
+        lengths = np.zeros(len(slots), dtype=np.int64)
+        lengths[np.array(slots) != LEAF] = [len(each) for each in sets[1:]]
+        starts = np.where(lengths > 0, np.cumsum(lengths) - lengths, 0)
+        return Tree(np.array(slots, np.int32), np.array(right, np.int32), starts, np.concatenate(sets))
+
 
 def stump() -> Tree:
     """A tree of one leaf."""

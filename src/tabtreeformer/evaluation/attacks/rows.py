@@ -43,6 +43,8 @@ MIN_INTERVAL = 5
 DENSITY_SMOOTHING, DENSITY_UNSEEN = 2.0, 0.5
 MIN_DENSITY_LEAF, LEAVES = 10, 100
 """The density has at least the larger of this many rows and a hundredth of them per leaf."""
+DENSITY_GROWN = 5_000
+"""Released rows that the splits of the density are chosen on; all of them are counted."""
 SHARE_FLOOR, SPREAD_FLOOR = 1e-6, 0.3
 """What is added to each share, and to the spread of a row's shadow scores."""
 MORE, MORE_ROWS = 10, 50_000
@@ -109,7 +111,13 @@ def log_likelihood(released: Table, candidates: Table, seed: np.random.SeedSeque
     """Log-likelihood of candidate rows under a density that is refitted on released rows (N,)."""
     intervals = Intervals.learn(released, DENSITY_IDS)
     leaf_rows = max(MIN_DENSITY_LEAF, released.n_rows // LEAVES)
-    settings = ForestSettings(leaf_rows=leaf_rows, smoothing=DENSITY_SMOOTHING, unseen=DENSITY_UNSEEN, scores=False)
+    settings = ForestSettings(
+        leaf_rows=leaf_rows,
+        smoothing=DENSITY_SMOOTHING,
+        unseen=DENSITY_UNSEEN,
+        grown_rows=DENSITY_GROWN,
+        scores=False,
+    )
     forest = grow(intervals.encode(released), intervals.targets, settings, seed)
     shares = np.exp(log_shares(forest, intervals.encode(candidates)))
     return np.asarray(np.log(shares + SHARE_FLOOR).sum(1))
