@@ -37,7 +37,7 @@ def drop(client, name="people.csv", content=None):
     return client.post("/tables", files={"table": (name, content)}, follow_redirects=False)
 
 
-def wait(client, number, *, seconds=120):
+def wait(client, number, *, seconds=900):
     """Follow a fit to its end, as the page does."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

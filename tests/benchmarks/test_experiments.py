@@ -52,7 +52,8 @@ def test_a_rival_written_here_draws_rows_that_depend_on_each_other(name, steps, 
     assert by_class["yes"] - by_class["no"] > 0.5  # independent columns give 0
 
 
-def test_given_time_a_rival_ends_in_it(table, tmp_path):
+def test_given_time_a_rival_ends_in_it(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 10_000)
     train, _ = table.split(0)
     spec = next(g for g in GENERATORS if g.name == "tabmt")
     rows, record = runner.work(table, train, spec, 0, Limits(budget_seconds=3, told=True), tmp_path)

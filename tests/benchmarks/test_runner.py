@@ -64,7 +64,8 @@ def test_rows_that_cannot_be_evaluated_are_a_failure(table, generator, monkeypat
     assert (run.status, run.message) == ("failed", "the rows cannot be evaluated: ValueError: odd rows")
 
 
-def test_a_generator_that_uses_up_its_processor_time_is_a_timeout(table, generator, no_scores):
+def test_a_generator_that_uses_up_its_processor_time_is_a_timeout(table, generator, no_scores, monkeypatch):
+    monkeypatch.setattr(runner, "PATIENCE", 10_000)
     run = run_one(table, generator(SLOW), 0, Limits(budget_seconds=1))
     assert run.status == "timeout"
     assert "1 s of processor time" in run.message
@@ -87,7 +88,7 @@ def test_a_second_call_makes_only_what_is_missing(table, generator, no_scores, t
     assert [(r.generator, r.seed) for r in second] == [("good", 1), ("bad", 1)]
 
 
-def test_a_comparison_that_was_killed_goes_on_where_it_stood(table, generator, no_scores, tmp_path):
+def test_a_comparison_that_was_killed_continues_where_it_stopped(table, generator, no_scores, tmp_path):
     results = Results(tmp_path / "r.csv")
     list(compare([table], [generator(GOOD, "good")], [0, 1], results, LIMITS))
     text = results.path.read_text()
@@ -117,13 +118,13 @@ def test_a_worker_does_not_outlive_a_comparison_that_was_killed(table, generator
     worker = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    for _ in range(600):
+    for _ in range(9000):
         state = Path(f"/proc/{worker}/stat")
         if not state.exists() or state.read_text().split()[2] == "Z":
             return
         time.sleep(0.1)
     os.kill(worker, signal.SIGKILL)
-    pytest.fail("the worker went on")
+    pytest.fail("the worker is still running")
 
 
 def test_a_timeout_is_tried_again_only_with_more_time(table, generator, no_scores, tmp_path):
