@@ -26,7 +26,7 @@ predict   The target of the held-out rows, from all other columns. AUC (one agai
             LightGBM              as it comes
             predict               `predict_proba` or `predict`
 orders    `log_prob` of the held-out rows in table order, reversed and in two random orders: mean absolute difference
-          from the mean of the four, in nats a row (of at most a thousand rows).
+          from the mean of the four, in nats per row (of at most a thousand rows).
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def write_page(page: Path, runs: Path, answers: Path) -> None:
             frame[frame["question"] == "gaps"], {"number_error": "numbers", "category_error": "categories"}
         ),
         "predict": markdown(frame[frame["question"] == "predict"], {"score": ""}),
-        "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats a row"}),
+        "orders": markdown(frame[frame["question"] == "orders"], {"nats": "nats per row"}),
     }
     learned = wide(Results(runs, "orders").read())
     if not learned.empty:

@@ -51,7 +51,7 @@ SETTINGS = {"auto": ("auto", {}), "S-like": ("S", SMALL), "NM-like": ("NM", SMAL
 COLUMNS = {
     "dcr": "DCR p", "copies": "copies", "copies_real": "of real rows", "membership": "membership AUC",
     "membership_found": "found at 1 %", "likelihood": "by likelihood AUC", "likelihood_found": "found at 1 %",
-    "singling_out": "singling out", "linkability": "linkability", "inference": "inference", "gap": "gap, nats a row",
+    "singling_out": "singling out", "linkability": "linkability", "inference": "inference", "gap": "gap, nats per row",
 }  # fmt: skip
 COSTS = {
     "utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC", "dcr": "DCR p",
@@ -152,7 +152,7 @@ def figures(summary: dict) -> dict:
     for name in ("likelihood", "calibrated"):
         row[name] = measures.get(f"membership_{name}", {}).get("value")
         row[f"{name}_found"] = measures.get(f"membership_{name}", {}).get("true_positives")
-    row["gap"] = max((value for key, value in meter.items() if key.endswith("nats a row")), default=None)
+    row["gap"] = max((value for key, value in meter.items() if key.endswith("nats per row")), default=None)
     row["memorised"] = sum(value for key, value in meter.items() if key.endswith("beyond chance"))
     row["looked_at"] = sum(value for key, value in meter.items() if key.endswith("looked at"))
     return row | {"fit_seconds": summary["fit_seconds"], "gate_seconds": privacy.get("seconds")}
