@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraint
 # Steps of small models lose badly to thread contention: one thread per process, two processes.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo docs package test test-long test-pandas2 sdmetrics anonymeter lint format clean
+.PHONY: audit-pins demo docs locked package test test-long test-pandas2 sdmetrics anonymeter lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -64,6 +64,19 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e ".[dev]"
 	touch $@ $(VENV)/.demo
+
+# The same versions, every file compared with its hash; then `make test` finds nothing left to install.
+locked: $(VENV)/.locked
+
+$(VENV)/.locked: requirements.lock constraints.txt | $(BIN)/python
+	$(PIP) torch
+	$(BIN)/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r requirements.lock
+	touch $@
+
+# Known vulnerabilities of the pinned versions; needs the internet.
+audit-pins: | $(BIN)/python
+	$(BIN)/python -m pip --disable-pip-version-check -q install --target $(VENV)/pip-audit pip-audit==2.10.1
+	PYTHONPATH=$(VENV)/pip-audit $(BIN)/python -m pip_audit --require-hashes --disable-pip -r requirements.lock
 
 $(VENV)/.pandas2: $(VENV)/.dev Makefile
 	rm -rf $(VENV)/pandas2

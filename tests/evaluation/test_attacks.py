@@ -90,6 +90,18 @@ def test_sensitive_columns_are_those_attacked(train, test, leaky):
         evaluate(train, test, leaky, metrics=["inference"], sensitive=["wealth"])
 
 
+def test_one_far_date_among_the_training_rows_is_no_leak(draw):
+    def dated(n_rows, seed):
+        days = np.random.default_rng(seed).integers(0, 700, n_rows)
+        return draw(n_rows, seed).assign(day=pd.Timestamp("2023-01-01") + pd.to_timedelta(days, unit="D"))
+
+    train, test, fresh = dated(300, 0), dated(300, 1), dated(300, 3)
+    train.loc[0, "day"] = pd.Timestamp("2199-01-01")
+    score = evaluate(train, test, fresh, metrics=["inference"], sensitive=["day"]).scores["inference"]
+    assert score.breakdown["interval"][0] == 0
+    assert score.breakdown["train"] < score.breakdown["control"] + 0.05
+
+
 def test_many_columns_are_attacked_in_part_and_that_is_said(draw):
     tables = [pd.concat([draw(30, s + k).add_suffix(str(k)) for k in range(0, 40, 10)], axis=1) for s in range(3)]
     score = evaluate(*tables, target="owner30", metrics=["inference"]).scores["inference"]

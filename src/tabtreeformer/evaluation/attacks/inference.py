@@ -20,7 +20,9 @@ from ..score import Measurement
 from .risk import Risk, shared_confidence, worst
 
 TOLERANCE, OF_RANGE = 0.05, 0.01
-"""A number is guessed where the guess is off by at most this share of it; a date, by this share of all dates' range."""
+"""A number is guessed where the guess is off by at most this share of it; a date, by this share of the common range."""
+COMMON = (0.01, 0.99)
+"""Quantiles of training and held-out dates together between which their common range is: one far date moves neither."""
 MAX_SECRETS = 20
 """Columns that are attacked where none are named."""
 
@@ -36,15 +38,16 @@ def inference(tables: Tables, context: Context) -> Measurement:
     secrets, note = _secrets(len(features), context)
     rng = context.rng()
     space = Gower(tables.synthetic, tables.train, tables.holdout)
+    slack = {place: _slack(tables, place) for place in secrets}
     hits, naive, attacks = {}, [], {}
     for who, table in (("training rows", tables.train), ("held-out rows", tables.holdout)):
         rows = table.sample(context.max_attacks, rng)
         found = space.nearest_without(rows, secrets, context.progress, f"secrets of {who} from {context.label}")
         guesses = [tables.synthetic.columns[place][found[:, k]] for k, place in enumerate(secrets)]
-        hits[who] = [_hits(rows, place, guess) for place, guess in zip(secrets, guesses, strict=True)]
+        hits[who] = [_hits(rows, place, guess, slack[place]) for place, guess in zip(secrets, guesses, strict=True)]
         attacks[who] = rows.n_rows
         if who == "training rows":
-            naive = [_hits(rows, place, _naive(tables.synthetic, place)) for place in secrets]
+            naive = [_hits(rows, place, _naive(tables.synthetic, place), slack[place]) for place in secrets]
     risks = [
         Risk.of(
             train=hits["training rows"][k],
@@ -73,16 +76,23 @@ def _secrets(n_columns: int, context: Context) -> tuple[list[int], str | None]:
     return chosen, f"{MAX_SECRETS} of {n_columns} columns were attacked; name those that matter as sensitive"
 
 
-def _hits(rows: Table, place: int, guesses: Any) -> int:
+def _slack(tables: Tables, place: int) -> float | None:
+    """How far a guess of a date may be off, the same for training and held-out rows; None for other columns."""
+    if tables.train.features[place].categorical or tables.train.features[place].unit != "time":
+        return None
+    both = np.concatenate([table.columns[place] for table in (tables.train, tables.holdout)])
+    there = both[~np.isnan(both)]
+    # Five per cent of the years since 1970 are three.
+    return OF_RANGE * float(np.subtract(*np.quantile(there, COMMON[::-1]))) if len(there) else 0.0
+
+
+def _hits(rows: Table, place: int, guesses: Any, slack: float | None) -> int:
     """Count the guesses that are right: the same category, a number within the tolerance, missing for missing."""
     truth = rows.columns[place]
     if rows.features[place].categorical:
         return int((truth == guesses).sum())
     with np.errstate(over="ignore"):
-        slack = TOLERANCE * np.abs(truth)
-        if rows.features[place].unit == "time" and not np.isnan(truth).all():
-            slack = OF_RANGE * (np.nanmax(truth) - np.nanmin(truth))  # five per cent of the years since 1970 are three
-        near = np.abs(guesses - truth) <= slack
+        near = np.abs(guesses - truth) <= (TOLERANCE * np.abs(truth) if slack is None else slack)
     right: NDArray[np.bool_] = near | (np.isnan(guesses) & np.isnan(truth))
     return int(right.sum())
 
