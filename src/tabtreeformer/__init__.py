@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .config.presets import PRESETS
-    from .config.settings import Config, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
+    from .config.settings import Config, ForestConfig, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
     from .data.io import read_table, write_table
     from .data.io.chunks import open_chunks
     from .data.schema import Schema
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "tokens.conditions": "between eq ge gt isin le lt missing ne present",
-    "config.settings": "Config ModelConfig SampleConfig TokenConfig TrainConfig TreeConfig",
+    "config.settings": "Config ForestConfig ModelConfig SampleConfig TokenConfig TrainConfig TreeConfig",
     "errors": (
         "ArchiveError ConditionError ConfigError EndedEarlyWarning EngineError MissingExtraError NotFittedError "
         "OutputError PrivacyError PrivacyWarning ReadingWarning SchemaError TabTreeFormerError"
@@ -70,6 +70,7 @@ __all__ = [
     "EndedEarlyWarning",
     "EngineError",
     "Evaluation",
+    "ForestConfig",
     "MissingExtraError",
     "ModelConfig",
     "NotFittedError",

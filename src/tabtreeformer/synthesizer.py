@@ -21,15 +21,7 @@ from .artifact.limits import MEMBERS
 from .artifact.summary import summary_of
 from .config.override import override
 from .config.presets import TREES, Privacy, writes_trees
-from .config.settings import (
-    SECTIONS,
-    ForestConfig,
-    ModelConfig,
-    SampleConfig,
-    TokenConfig,
-    TrainConfig,
-    TreeConfig,
-)
+from .config.settings import SECTIONS, ForestConfig, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
 from .data.io.chunks import take_any
 from .data.io.frames import Kind, index_note
 from .data.schema import Schema

@@ -1,7 +1,8 @@
-"""`ttf attack`: can somebody who fits the same model on other rows tell who was learned from?"""
+"""`ttf attack`: can somebody who fits the same model on other rows recognise who was learned from?"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,20 +14,27 @@ if TYPE_CHECKING:
     from ..privacy.shadows import ShadowAttack
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttackOptions:
+    """What the model is compared with, and how often."""
+
+    holdout: Annotated[
+        str, typer.Option(help="Rows of the same kind that it never saw: at least 50.", show_default=False)
+    ]
+    shadows: Annotated[int, typer.Option(help="Shadow models to fit; each takes as long as the model took.")] = 8
+    level: Annotated[str, typer.Option(help="Level of privacy whose limits count: balanced or strict.")] = "balanced"
+    seed: Annotated[int, typer.Option(help="Seed of the shadow models.")] = 0
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False
+
+
 def attack(
     model: Model,
     train: Annotated[str, typer.Argument(help=f"The table that it was fitted on: {SOURCES}.", show_default=False)],
+    asked: AttackOptions,
     reading: ReadOptions,
     runtime: RuntimeOptions,
-    holdout: Annotated[
-        str, typer.Option(help="Rows of the same kind that it never saw: at least 50.", show_default=False)
-    ],
-    shadows: Annotated[int, typer.Option(help="Shadow models to fit; each takes as long as the model took.")] = 8,
-    level: Annotated[str, typer.Option(help="Level of privacy whose limits count: balanced or strict.")] = "balanced",
-    seed: Annotated[int, typer.Option(help="Seed of the shadow models.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    r"""Attack a model with shadow models: the same model, fitted anew on random halves of the rows.
+    r"""Attack a model with shadow models: the same model, fitted again on random halves of the rows.
 
     Much stronger than the attacks at the end of a fit, and as slow as that many fits.
     Exit code 0: neither its rows nor its file reveal members; 1: they do; 2: the attack could not be made.
@@ -40,9 +48,11 @@ def attack(
 
     from ..data.io import read_table
 
-    members, others = (read_table(place, **reading.given()) for place in (train, holdout))
-    result = runtime.load(model).attack(members, others, n_shadows=shadows, level=level, random_state=seed)
-    if as_json:
+    members, others = (read_table(place, **reading.given()) for place in (train, asked.holdout))
+    result = runtime.load(model).attack(
+        members, others, n_shadows=asked.shadows, level=asked.level, random_state=asked.seed
+    )
+    if asked.as_json:
         typer.echo(json.dumps(result.to_json(), indent=1, ensure_ascii=False))
     else:
         _show(result)
