@@ -12,8 +12,8 @@ from tabtreeformer import Schema, TabTreeFormer, read_table
 from tabtreeformer.evaluation.options import OptionNames, Options
 
 METHODS = [
-    "attack", "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "rules",
-    "sample", "sample_to", "save", "summary",
+    "attack", "fit", "impute", "iter_sample", "load", "log_prob", "outliers", "predict", "predict_proba", "report",
+    "rules", "sample", "sample_to", "save", "summary",
 ]  # fmt: skip
 ON_THE_HUB = ["from_pretrained", "push_to_hub"]
 """They need a server, and have tests of their own instead of examples that run."""

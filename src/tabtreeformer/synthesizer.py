@@ -18,7 +18,6 @@ from ._runtime.threads import threads_for
 from .artifact.archive import read_archive, write_archive
 from .artifact.fitted import Fitted
 from .artifact.limits import MEMBERS
-from .artifact.summary import summary_of
 from .config.override import override
 from .config.presets import TREES, Privacy, writes_trees
 from .config.settings import SECTIONS, ForestConfig, ModelConfig, SampleConfig, TokenConfig, TrainConfig, TreeConfig
@@ -28,6 +27,7 @@ from .data.schema import Schema
 from .errors import NotFittedError
 from .fitting.holdout import set_aside
 from .fitting.request import EVERY_SECONDS, Request, open_source
+from .notebook.methods import Shown
 from .privacy.attacked import Attacked
 from .privacy.dp import DP
 from .privacy.gate import check_rows, gate_seed, verdict_lines, verdict_on, warn_if_failed, warn_if_file_leaks
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .fitting import Resources
 
 
-class TabTreeFormer(Drawing, Scoring, Attacked, OnHub, BaseEstimator):  # type: ignore[misc]
+class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  # type: ignore[misc]
     """Learns a table and writes new rows like it.
 
     Parameters
@@ -306,16 +306,6 @@ class TabTreeFormer(Drawing, Scoring, Attacked, OnHub, BaseEstimator):  # type: 
         model._kind = Kind()
         model._sample_seed = np.random.SeedSequence()
         return model
-
-    def summary(self) -> dict[str, Any]:
-        """What the model is, as plain data: columns, sizes, settings and the course of training.
-
-        Examples
-        --------
-        >>> [column["name"] for column in model.summary()["columns"]]
-        ['age', 'job', 'smokes']
-        """
-        return summary_of(self._check_fitted())
 
     def _overrides(self) -> dict[str, Any]:
         """Settings that differ from the preset, by section."""

@@ -2,7 +2,9 @@ import time
 
 import pytest
 
-from tabtreeformer._runtime.progress import Console, Silent, duration, parse_duration, stage
+from tabtreeformer._runtime.durations import duration
+from tabtreeformer._runtime.notebook_progress import NotebookProgress
+from tabtreeformer._runtime.progress import Console, Silent, parse_duration, stage
 from tabtreeformer.errors import ConfigError
 
 
@@ -89,3 +91,43 @@ def test_what_is_no_duration_says_how_to_write_one(text):
 )
 def test_durations_are_rounded_for_people(seconds, text):
     assert duration(seconds) == text
+
+
+def test_without_a_terminal_a_long_stage_leaves_a_line_now_and_then(capsys):
+    now = [0.0]
+    console = Console()
+    console.clock = lambda: now[0]
+    with stage(console, "train", 100) as advance:
+        for _ in range(100):
+            now[0] += 1.0
+            advance(1, loss="0.5")
+    lines = [line for line in capsys.readouterr().err.splitlines() if "left" in line]
+    assert lines == [
+        "train 30/100  loss 0.5  70 s left",
+        "train 60/100  loss 0.5  40 s left",
+        "train 90/100  loss 0.5  10 s left",
+    ]
+
+
+def test_progress_in_a_notebook_is_one_output_that_is_updated():
+    now, drawn = [0.0], []
+
+    class Own(NotebookProgress):
+        def _draw(self):
+            self._drawn = self._clock()
+            self._handle = self
+            drawn.append(self.html())
+
+    progress = Own(lambda: now[0], 1.0)
+    task = progress.task("train <b>", 10)
+    for _ in range(10):
+        now[0] += 0.2
+        task.advance(1, loss="0.5")
+    task.close()
+    assert 3 <= len(drawn) <= 6  # not once per step
+    assert "train &lt;b&gt;" in drawn[-1]
+    assert "10/10  loss 0.5  2 s taken" in drawn[-1]
+    quick = progress.task("quick", 1)
+    quick.advance()
+    quick.close()
+    assert "quick" not in drawn[-1]

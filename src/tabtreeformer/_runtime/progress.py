@@ -6,12 +6,16 @@ Work reports through a `Progress`; who shows it, and whether at all, is decided 
 from __future__ import annotations
 
 import re
+import sys
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
 from ..errors import ConfigError
+from .durations import duration
+from .notebook_progress import NotebookProgress, in_notebook
 
 
 class Task(Protocol):
@@ -53,27 +57,38 @@ class Silent:
 
 
 class Console:
-    """One live line per stage on stderr, kept if the stage took a while; without a terminal, only those kept lines.
+    """A live line per stage on stderr, kept when it is over if it took a while.
+
+    In a notebook the lines are one output of the cell, which is updated. Where there is no terminal, as in a log file,
+    a stage that takes long leaves a line now and then.
 
     Stages may run side by side in threads: one display shows all that are open. rich is imported when the first stage
     starts, so that building one costs nothing.
     """
 
     worth_keeping_seconds = 1.0
+    log_seconds = 30.0
+    """Seconds between two lines of a stage where there is no terminal."""
+    clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def __init__(self) -> None:
         self._display: Any = None
+        self._notebook: NotebookProgress | None = None
         self._open = 0
         self._lock = threading.Lock()
 
     def task(self, name: str, total: int) -> Task:
         from rich.console import Console as RichConsole
 
+        if in_notebook():
+            with self._lock:
+                self._notebook = self._notebook or NotebookProgress(self.clock, self.worth_keeping_seconds)
+            return self._notebook.task(name, total)
         with self._lock:
             if self._display is None:
                 console = RichConsole(stderr=True)
                 self._display = _bars(console)
-                if console.is_terminal or console.is_jupyter:
+                if console.is_terminal:
                     self._display.start()
             self._open += 1
             return _ConsoleTask(self, self._display, name, total)
@@ -81,6 +96,9 @@ class Console:
     def note(self, message: str) -> None:
         from rich.console import Console as RichConsole
 
+        if in_notebook():
+            print(message, file=sys.stderr)  # noqa: T201 (rich would make a block of HTML of each line)
+            return
         console = RichConsole(stderr=True) if self._display is None else self._display.console
         console.print(message, markup=False, highlight=False, soft_wrap=True)
 
@@ -116,11 +134,20 @@ class _ConsoleTask:
         self._owner, self._display = owner, display
         self._facts: dict[str, str] = {}
         self._task = display.add_task(name, total=total, facts="", clock="left")
+        self._name, self._total, self._done = name, total, 0
+        self._started = self._logged = owner.clock()
 
     def advance(self, units: int = 1, **facts: str) -> None:
         self._facts.update(facts)
         text = "  ".join(f"{name} {value}" for name, value in self._facts.items())
         self._display.update(self._task, advance=units, facts=text)
+        self._done += units
+        now = self._owner.clock()
+        if not self._display.live.is_started and now - self._logged >= self._owner.log_seconds:
+            self._logged = now
+            left = (now - self._started) * (self._total - self._done) / max(self._done, 1)
+            said = f"{self._name} {self._done}/{self._total}  {text}".rstrip()
+            self._display.console.print(f"{said}  {duration(left)} left", markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         # A stage that ends before its total is done all the same: show the time it took, not the time left.
@@ -130,17 +157,6 @@ class _ConsoleTask:
             self._display.console.print(self._display.make_tasks_table([task]))
         self._display.remove_task(self._task)
         self._owner._closed()
-
-
-def duration(seconds: float) -> str:
-    """Roughly how long, for people: 40 s, 3 min, 2.5 h, 4 days."""
-    if seconds < 100:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5700:
-        return f"{round(seconds / 60)} min"
-    if seconds < 36 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{round(seconds / 86400)} days"
 
 
 def parse_duration(text: str) -> float:

@@ -26,12 +26,13 @@ from .metrics.utility import TRAINING, why_not
 from .options import OptionNames, Options, References
 from .references import Tables, independent_columns
 from .score import Measurement, Score, plain
+from .shown import Picture, as_html, as_text, plot_columns, plot_scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """All scores of a synthetic table, and what was done to get them."""
 
@@ -40,6 +41,18 @@ class Evaluation:
     """Metrics that were asked for and could not be computed, each with the reason and the way out."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Rows, columns, target and task, settings, versions, the time, and the seconds that each metric took."""
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def plot(self, what: Literal["scores", "columns"] = "scores") -> Picture:
+        """Draw the scores between their references, or the agreement of each column; a notebook shows the picture."""
+        if what not in ("scores", "columns"):
+            raise ConfigError(f"what must be 'scores' or 'columns', got {what!r}")
+        return plot_scores(self.scores) if what == "scores" else plot_columns(self.scores)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per score."""

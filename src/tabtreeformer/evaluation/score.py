@@ -22,7 +22,7 @@ class Measurement:
     note: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Score:
     """A metric's score of the synthetic table, with those of two reference tables."""
 
@@ -38,6 +38,12 @@ class Score:
     """Plain data behind the number: by column, by pair, by evaluator, and how many rows were used."""
     note: str | None = None
     """What the reader should know before trusting the number."""
+
+    def __repr__(self) -> str:
+        references = ((self.ceiling, "real held-out rows"), (self.floor, "independent columns"))
+        known = "".join(f", {who} {value:.3f}" for value, who in references if value is not None)
+        goal = "0.5 is best" if self.goal == "half" else f"{self.goal} is better"
+        return f"Score({self.name} {self.value:.3f}{known}; {goal})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, None where a number is missing."""

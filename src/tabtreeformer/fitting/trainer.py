@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .._runtime.progress import duration
+from .._runtime.durations import duration
 from .._runtime.seeds import torch_generator
 from .._runtime.threads import available_cores, both
 from ..config.settings import Config, TrainConfig

@@ -71,6 +71,14 @@ class RelationalTabTreeFormer:
         self.settings = settings
         TabTreeFormer(preset, **settings)  # unknown settings are an error now, not after minutes
 
+    def __repr__(self) -> str:
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
+        said = f"RelationalTabTreeFormer(preset={self.preset!r}{settings})"
+        if not hasattr(self, "tables_"):
+            return said
+        tables = ", ".join(f"{name} ({table.n_rows:,} rows)" for name, table in self.tables_.items())
+        return f"{said}\nfitted: {tables}; links: {', '.join(map(str, self.links_)) or 'none'}"
+
     def fit(
         self,
         tables: Any,

@@ -20,15 +20,16 @@ Given = Any
 """A condition, or a plain value that means one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Condition:
     """An operator and its operands."""
 
     operator: str
     operands: tuple[Any, ...] = ()
 
-    def __str__(self) -> str:
-        shown = ", ".join(repr(operand) for operand in self.operands)
+    def __repr__(self) -> str:
+        operands = (list(self.operands),) if self.operator == "isin" else self.operands
+        shown = ", ".join(repr(operand) for operand in operands)
         return f"{self.operator}({shown})"
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..._runtime.files import replacing
+from ..._runtime.fragments import card, table
 from ...errors import SchemaError
 from ..io.frames import take_in
 from .column import Column, Scalar
@@ -33,7 +34,7 @@ MAX_NUMBER = 1e300
 """Sums, differences and products with small factors of larger numbers overflow."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table, in order."""
 
@@ -50,6 +51,24 @@ class Schema:
         df, _ = take_in(df)
         check_table(df)
         return cls(tuple(describe(df[name], name, target=name == target) for name in df.columns))
+
+    def __repr__(self) -> str:
+        """A line per column: name, kind, dtype and why it is of that kind."""
+        rows = [(repr(c.name), c.kind, c.dtype, c.why) for c in self.columns]
+        widths = [max(len(row[place]) for row in rows) if rows else 0 for place in range(3)]
+        lines = [
+            "  ".join((*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3])).rstrip()
+            for row in rows
+        ]
+        kept = [f"keeps {text}" for text in self.constraints or ()]
+        return "\n".join([f"Schema of {len(rows)} columns", *(f"  {line}" for line in [*lines, *kept])])
+
+    def _repr_html_(self) -> str:
+        columns = [(c.name, c.kind, c.dtype, c.why) for c in self.columns]
+        parts = [table(("column", "kind", "dtype", "why"), columns)]
+        if self.constraints:
+            parts.append(table(("new rows keep",), [(text,) for text in self.constraints]))
+        return card(f"Schema of {len(columns)} columns", *parts)
 
     @property
     def names(self) -> tuple[str | int, ...]:
