@@ -37,7 +37,9 @@ def after_fitting(fitted: Fitted) -> str:
         folded(f"{len(columns)} columns", listed, opened=len(columns) <= MANY),
     ]
     if laws:
-        parts.append(folded(f"{len(laws)} laws that every row keeps", table(("law",), laws)))
+        parts.append(
+            folded(f"{len(laws)} law{'' if len(laws) == 1 else 's'} that every row keeps", table(("law",), laws))
+        )
     return card("TabTreeFormer, fitted", *parts)
 
 
