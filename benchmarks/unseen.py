@@ -44,6 +44,8 @@ DEVELOPMENT = (
 QUALITY = ("shape_unseen", "trend_unseen", "detection_unseen")
 TIMES, FEW_ROWS = 10, 3_000
 """Of a table of which at most so many rows were learned, ten times as many are attacked too."""
+MANY = 5_000
+"""Tables of which at least this many rows are learned are counted apart."""
 KEYS = ["table", "seed", "writer"]
 QUALITY_COLUMNS = {"shape_error": 4, "trend_error": 4, "auc": 3}
 PUBLISHED = "as published"
@@ -197,8 +199,45 @@ def _rivals(folder: Path, writers: list[str], seeds: int, known: set[Any], resul
 def write_page(results: pd.DataFrame, page: Path) -> None:
     """Write the means over seeds: by table, and beside published rows."""
     published = results["table"].str.endswith(PUBLISHED)
+    put(page, "over tables", over_tables(results[~published]))
     put(page, "by table", _means(results[~published], ["table", "writer"]))
     put(page, "published", _means(results[published], ["writer"]))
+
+
+def over_tables(results: pd.DataFrame) -> str:
+    """Means over tables, each counting the same however many seeds it has, of tables of few and of many rows."""
+    results = results.assign(
+        shape=results["shape_error"] - results["shape_error_real"],
+        trend=results["trend_error"] - results["trend_error_real"],
+        few=np.where(results["rows"] < MANY, f"below {MANY:,}", f"{MANY:,} and more"),
+    )
+    tables = results.groupby(["writer", "few", "table"], sort=False).mean(numeric_only=True)
+    rows = []
+    for (writer, few), group in tables.groupby(["writer", "few"], sort=False):
+        mean, worst = group.mean(), group["relative_error"]
+        ten = mean.get("attack_ten_times", np.nan)
+        rows.append(
+            [
+                writer,
+                few,
+                len(group),
+                f"{mean['cpu_seconds']:.1f}",
+                f"{mean['relative_error']:.3f}",
+                f"{worst.max():.3f} ({worst.idxmax()[2]})",
+                f"{mean['shape']:.4f}",
+                f"{mean['trend']:.4f}",
+                f"{mean['auc']:.3f}",
+                f"{mean['attack']:.3f}",
+                f"{mean['found_at_1']:.1%}",
+                f"{mean['found_at_10']:.1%}",
+                "" if np.isnan(ten) else f"{ten:.3f}",
+            ]
+        )
+    head = (
+        "writer", "rows learned", "tables", "CPU s", "relative error", "its worst", "Shape beyond real",
+        "Trend beyond real", "two-sample AUC", "attack", "found at 1 %", "found at 10 %", "attack, ten times",
+    )  # fmt: skip
+    return as_table(head, rows)
 
 
 def _means(results: pd.DataFrame, keys: list[str]) -> str:
