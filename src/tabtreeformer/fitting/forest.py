@@ -15,7 +15,7 @@ from .._runtime.progress import Progress, stage
 from .._version import __version__
 from ..artifact.fitted import Fitted
 from ..config.settings import ForestConfig
-from ..forest import Forest, ForestSettings, Target, grow
+from ..forest import MAX_ROWS_GROWN, Forest, ForestSettings, Target, grow
 from ..tokens import SlotKind, TableCodec, TokenLayout
 from ..tokens.codecs.protection import protection
 from ..tokens.table_codec import protected_schema
@@ -52,6 +52,10 @@ def fit_forest(
     progress.note(
         f"{request.preset}: {layout.n_values} trees that write, at least {config.forest.leaf_rows} rows per leaf"
     )
+    if len(ids) > MAX_ROWS_GROWN:
+        progress.note(
+            f"splits are chosen on {MAX_ROWS_GROWN:,} rows, as more change little; all {len(ids):,} are counted"
+        )
     with stage(progress, "trees", 1) as advance:
         forest = grow_forest(ids, layout, config.forest, grow_seed)
         advance(1)

@@ -15,13 +15,14 @@ about a second, writing a hundred thousand rows another one. No torch is importe
 
 from __future__ import annotations
 
-from .grow import ForestSettings, Target, grow
+from .grow import MAX_ROWS_GROWN, ForestSettings, Target, grow
 from .particles import chances, complete, write_within
 from .state import from_state, to_state
 from .write import BLOCK, Forest, SlotForest, draw_rows, log_prob, log_shares
 
 __all__ = [
     "BLOCK",
+    "MAX_ROWS_GROWN",
     "Forest",
     "ForestSettings",
     "SlotForest",

@@ -100,6 +100,14 @@ def test_a_line_goes_on_evenly_with_the_logarithm_of_the_rows():
     assert Line((1.0, 10.0), (0.52, 0.50), 0.0).until(0.56) == math.inf
 
 
+def test_growth_that_chance_explains_is_not_taken_further_than_it_was_measured():
+    """A million rows are attacked by a few thousand: what chance does there must not be multiplied."""
+    times = (0.0125, 0.05)
+    assert Line(times, (0.484, 0.514), 0.0134, nothing=0.5).at(1) < 0.52
+    assert Line(times, (0.484, 0.514), 0.0134, nothing=0.5).until(0.56) > 1_000
+    assert Line(times, (0.52, 0.56), 0.0134, nothing=0.5).until(0.56) < 1
+
+
 def test_a_broken_level_names_the_ways_out():
     level = level_record([exposure((0.60, 0.70))], "balanced", 1_000)
     (text,) = broken(level, trees=True)

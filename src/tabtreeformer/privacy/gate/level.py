@@ -55,28 +55,25 @@ class Line:
     values: tuple[float, float]
     margin: float
     """What chance alone adds at most, with 95 %."""
+    nothing: float = 0.0
+    """The figure of an attack that learns nothing, below which only chance takes it."""
 
     def at(self, times: float) -> float:
         """The figure for this many times the rows that were learned."""
-        return self.values[1] + self._slope * math.log(times / self.times[1])
+        return self.values[1] + self._slope(times > self.times[1]) * math.log(times / self.times[1])
 
     def until(self, limit: float) -> float:
-        """Up to how many times the rows that were learned the figure is not above the limit beyond chance.
-
-        It is taken to grow beyond what was measured only if it has grown there by more than chance does.
-        """
+        """Up to how many times the rows that were learned the figure is not above the limit beyond chance."""
         spare = limit + self.margin - self.values[1]
-        if spare >= 0 and self.values[1] - self.values[0] <= self.margin:
-            return math.inf
-        if self._slope == 0:
-            return 0.0
-        return self.times[1] * math.exp(min(spare / self._slope, 100.0))
+        slope = self._slope(spare >= 0)
+        if slope == 0:
+            return math.inf if spare >= 0 else 0.0
+        return self.times[1] * math.exp(min(spare / slope, 100.0))
 
-    @property
-    def _slope(self) -> float:
-        if self.times[0] == self.times[1]:
-            return 0.0
-        return max(0.0, (self.values[1] - self.values[0]) / math.log(self.times[1] / self.times[0]))
+    def _slope(self, beyond: bool) -> float:
+        """Growth with the logarithm of the rows; beyond those measured, only by what chance does not explain."""
+        grown = self.values[1] - max(self.values[0], self.nothing) - (self.margin if beyond else 0.0)
+        return max(0.0, grown / math.log(self.times[1] / self.times[0]))
 
 
 @dataclass(frozen=True)
@@ -116,8 +113,8 @@ def expose(
     times = (sizes[0] / n_learned, sizes[1] / n_learned)
     worst = max(found[0], key=lambda attack: float(attack["auc"]))
     return Exposure(
-        _line(times, found, "auc", "auc_interval"),
-        _line(times, found, "true_positives", "true_positives_interval"),
+        _line(times, found, "auc", "auc_interval", 0.5),
+        _line(times, found, "true_positives", "true_positives_interval", 0.01),
         {"value": worst["auc"], "goal": "half", "ceiling": 0.5, "released": sizes[0], "where": where, **worst},
     )
 
@@ -164,8 +161,10 @@ def _attack(calibration: Calibration, released: Any, part: Comparison) -> dict[s
     return outcome(chosen, len(part.members), ONE_SIDED)
 
 
-def _line(times: tuple[float, float], found: Sequence[Sequence[Mapping[str, Any]]], name: str, interval: str) -> Line:
+def _line(
+    times: tuple[float, float], found: Sequence[Sequence[Mapping[str, Any]]], name: str, interval: str, nothing: float
+) -> Line:
     """Means over the halves, whose errors are independent or cancel: a row is a member in one and not in the other."""
     values = [float(np.mean([attack[name] for attack in attacks])) for attacks in found]
     margins = [attack[name] - attack[interval][0] for attack in found[-1]]
-    return Line(times, (values[0], values[-1]), math.sqrt(sum(m * m for m in margins)) / len(margins))
+    return Line(times, (values[0], values[-1]), math.sqrt(sum(m * m for m in margins)) / len(margins), nothing)
