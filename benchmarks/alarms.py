@@ -1,17 +1,20 @@
-"""False alarms: how often real rows that the model never saw are called a leak.
+"""False alarms and power: how often rows that reveal nobody are called a leak, and how often copies are found.
 
-    python -m benchmarks.alarms --data ../shared/data --page docs/lab/privacy.md
+    python -m benchmarks.alarms --data ../shared/data --draws 200
+    python -m benchmarks.alarms --page docs/lab/privacy.md       writes the table of the CSV into the page, and stops
 
-Three disjoint sets of rows are drawn from a large table: training rows, held-out rows, and a "synthetic" table that
-consists of real rows too. Nothing can have leaked, so every "not safe" is a false alarm. False alarms of the report
-(`ttf evaluate`) and of the verdict at the end of a fit, which makes two comparisons, are counted at several sizes. The
-last column counts the alarms that should be raised: one synthetic row in ten is copied from the training rows.
+Disjoint sets of rows are drawn from a large table: training rows, held-out rows, and "synthetic" rows that are real
+too, ten times as many for the gate. A model that wrote those would be clean: every leak that is found is a false alarm.
+With copies, a share of the synthetic rows is taken from the training rows, and every leak that is found is right. The
+report (`ttf evaluate`) makes one comparison; the verdict at the end of a fit makes two, one per half, and attacks by
+density (the level `balanced`). One line per draw goes to a CSV, which a second call completes.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,73 +25,118 @@ from tabtreeformer._runtime.progress import Silent
 from tabtreeformer.evaluation import findings
 from tabtreeformer.evaluation.attacks.risk import CONFIDENCE
 from tabtreeformer.evaluation.safety import TEST_METRICS
+from tabtreeformer.privacy.gate.level import Comparison, expose
 from tabtreeformer.privacy.gate.verdict import family_confidence
 
 from .pages import as_table, put
 from .tables import split as load
 
-SIZES = {"report": ((120, 30), (600, 150), (2000, 500)), "gate": ((60, 60), (300, 300), (1000, 1000))}
-COPIED = 0.1
+SIZES = {"report": ((600, 150), (2000, 500)), "gate": ((60, 60), (250, 250), (1000, 1000))}
+COPIED = (0.0, 0.03, 0.1)
+TIMES = 10
 MARKS = "alarms"
-HEAD = ["table", "verdict of", "training + held-out rows", "false alarms", "raised by", "raised at 10 % copies"]
+KEYS = ["table", "place", "train", "held", "copied", "seed"]
+HERE = Path(__file__).parent
 
 
 def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], place: str, seed: int, copied: float) -> set[str]:
     """Return the measures that raise an alarm on one draw of the rows."""
     rng = np.random.default_rng(seed)
     n_train, n_held = sizes
-    rows = frame.iloc[rng.permutation(len(frame))[: 2 * n_train + n_held]].reset_index(drop=True)
+    times = min(TIMES, (len(frame) - n_train - n_held) // n_train) if place == "gate" else 1
+    rows = frame.iloc[rng.permutation(len(frame))[: (1 + times) * n_train + n_held]].reset_index(drop=True)
     train, held, new = rows[:n_train], rows[n_train : n_train + n_held], rows[n_train + n_held :]
-    if copied:
-        n_copied = round(copied * n_train)
-        new = pd.concat([new[n_copied:], train.sample(n_copied, random_state=seed)])
     pairs = [(train, held)] if place == "report" else [(train, held), (held, train)]
-    confidence = family_confidence(len(pairs))
-    tests = {"tests": 1} if place == "gate" else {}
+    schema, confidence = Schema.infer(frame), family_confidence(len(pairs)) if place == "gate" else CONFIDENCE
     raised: set[str] = set()
-    for one, other in pairs:
+    written = [_with_copies(new, one, copied, rng) for one, _ in pairs]
+    for (one, other), synthetic in zip(pairs, written, strict=True):
         evaluation = evaluate(
             one.reset_index(drop=True),
             other.reset_index(drop=True),
-            new.reset_index(drop=True),
+            synthetic.head(n_train),
             target=target,
-            schema=Schema.infer(frame),
+            schema=schema,
             metrics=TEST_METRICS,
             references="ceiling",
             max_queries=2000,
             max_attacks=300,
-            confidence=confidence if place == "gate" else CONFIDENCE,
+            confidence=confidence,
             random_state=seed,
             progress=Silent(),
         )
+        tests = {"tests": 1} if place == "gate" else {}
         raised |= {found.measure for found in findings(evaluation, **tests) if found.leak}
+    if place == "gate":
+        halves = np.arange(n_train), np.arange(n_train, n_train + n_held)
+        comparisons = [
+            Comparison(members=own, others=rest, write=_first(synthetic), n_learned=len(own))
+            for (own, rest), synthetic in zip((halves, halves[::-1]), written, strict=True)
+        ]
+        population = rows[: n_train + n_held]
+        if expose("real rows", population, comparisons, schema, np.random.SeedSequence(seed)).until("balanced") < 1:
+            raised.add("level")
     return raised
 
 
+def _with_copies(new: pd.DataFrame, learned: pd.DataFrame, copied: float, rng: np.random.Generator) -> pd.DataFrame:
+    """New rows, a share of them replaced by rows that were learned, in random order."""
+    n_copied = round(copied * len(new))
+    copies = learned.iloc[rng.integers(0, len(learned), n_copied)]
+    mixed = pd.concat([new.iloc[n_copied:], copies])
+    return mixed.iloc[rng.permutation(len(mixed))].reset_index(drop=True)
+
+
+def _first(rows: pd.DataFrame) -> Callable[[int], pd.DataFrame]:
+    return lambda n: rows.head(n)
+
+
 def main() -> None:
+    """Make the draws that the CSV does not have yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--tables", default="adult,bank-marketing")
-    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--places", default="gate,report")
+    parser.add_argument("--sizes", help="training rows, e.g. 250; by default several")
+    parser.add_argument("--copied", default=",".join(map(str, COPIED)))
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "alarms.csv")
     parser.add_argument("--page", type=Path, help="page into which the table is written, between its marks")
     options = parser.parse_args()
-    rows = []
+    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=[*KEYS, "raised"])
+    if options.page:
+        put(options.page, MARKS, summary(done))
+        return
+    known = set(done[KEYS].itertuples(index=False, name=None))
+    lines = done.to_dict("records")
     for table in options.tables.split(","):
         train, test, target = load(options.data, table, 0)
         frame = pd.concat([train, test], ignore_index=True)
-        for place, each in SIZES.items():
-            for sizes in each:
-                false, power = (
-                    [alarms(frame, target, sizes, place, seed, copied) for seed in range(options.draws)]
-                    for copied in (0.0, COPIED)
-                )
-                by = Counter(measure for raised in false for measure in raised)
-                words = ", ".join(f"{measure} {count}" for measure, count in by.most_common()) or "–"
-                rate, found = (f"{sum(map(bool, raised)) / len(raised):.0%}" for raised in (false, power))
-                rows.append([table, place, f"{sizes[0]:,} + {sizes[1]:,}", rate, words, found])
-                print(*rows[-1], sep=" | ", flush=True)
-    if options.page:
-        put(options.page, MARKS, as_table(HEAD, rows))
+        for seed in range(options.draws):
+            for place in options.places.split(","):
+                for sizes in SIZES[place]:
+                    if options.sizes and sizes[0] != int(options.sizes):
+                        continue
+                    for copied in map(float, options.copied.split(",")):
+                        key = (table, place, *sizes, copied, seed)
+                        if key not in known:
+                            raised = alarms(frame, target, sizes, place, seed, copied)
+                            lines.append({**dict(zip(KEYS, key, strict=True)), "raised": " ".join(sorted(raised))})
+                            pd.DataFrame(lines).to_csv(options.results, index=False)
+                            print(lines[-1], flush=True)
+
+
+def summary(done: pd.DataFrame) -> str:
+    """The share of draws with an alarm, by table, verdict, size and share of copies."""
+    head = ["table", "verdict of", "training + held-out rows", "copies", "draws", "alarms", "raised by"]
+    rows = []
+    for (table, place, n_train, n_held, copied), part in done.groupby(KEYS[:-1]):
+        raised = [set(str(text).split()) - {"nan"} for text in part["raised"]]
+        by = Counter(measure for measures in raised for measure in measures)
+        words = ", ".join(f"{measure} {count}" for measure, count in by.most_common()) or "–"
+        rate = f"{sum(map(bool, raised)) / len(raised):.0%}"
+        rows.append([table, place, f"{n_train:,} + {n_held:,}", f"{copied:.0%}", len(raised), rate, words])
+    return as_table(head, rows)
 
 
 if __name__ == "__main__":
