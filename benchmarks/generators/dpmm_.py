@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 INTERVALS_SHARE = 0.1
+ITERATIONS, MEGABYTES = 1_000, 4
+"""Steps of inference, and the size of AIM's model; the package's own are larger, and AIM then "can take many hours"."""
 
 
 def main() -> None:
@@ -45,6 +47,8 @@ def main() -> None:
         delta=options.delta,
         proc_epsilon=INTERVALS_SHARE * options.epsilon,
         n_jobs=1,
+        max_model_size=MEGABYTES if options.model == "AIM" else None,
+        gen_kwargs={"n_iters": ITERATIONS},
     )
     pipeline.fit(frame, domain, random_state=options.seed)
     rows = pipeline.generate(n_records=len(frame), random_state=options.seed)
