@@ -155,3 +155,13 @@ def test_keys_text_and_constants_are_not_predicted_from_and_dates_are_numbers():
     assert FeatureEncoder.learn(df, schema, "y").features(df).matrix.shape == (n, 1)
     assert {choose_target(schema, df, None, np.random.default_rng(seed)) for seed in range(20)} == {"when", "y"}
     assert choose_target(schema, df, "name", np.random.default_rng(0)) is None
+
+
+def test_a_target_is_chosen_by_its_name_then_by_its_kind():
+    df = pd.DataFrame({"class": ["a", "b"] * 9, "x": np.arange(18.0), "town": ["u", "v", "w"] * 6, "z": np.arange(18)})
+    rng = np.random.default_rng(0)
+    assert choose_target(Schema.infer(df), df, None, rng, drawn=False) == "class"
+    df = df.rename(columns={"class": "k"})
+    assert choose_target(Schema.infer(df), df, None, rng, drawn=False) == "town"
+    df = df[["x", "z"]].assign(z=df["x"] ** 2)
+    assert choose_target(Schema.infer(df), df, None, rng, drawn=False) == "z"

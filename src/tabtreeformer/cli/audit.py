@@ -26,6 +26,9 @@ def audit(
     rare_floor: Annotated[
         int, typer.Option(help="A value of fewer training rows than this could identify somebody.")
     ] = 5,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also list every place of the file, and where its values come from.")
+    ] = False,
     show: Annotated[bool, typer.Option("--show", help="Print the private values that were found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
@@ -49,28 +52,18 @@ def audit(
     if as_json:
         typer.echo(json.dumps(result.to_json(show), indent=1, ensure_ascii=False))
     else:
-        _show(result, show)
+        _show(result, show, verbose)
     if not result.passed:
         raise typer.Exit(1)
 
 
-def _show(result: Audit, show: bool) -> None:
+def _show(result: Audit, show: bool, verbose: bool) -> None:
+    """The verdict first, then what was found, then the inventory where it is asked for."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    table = Table("member", "path", "values", "origin", box=None, header_style="bold")
-    for place in result.places:
-        cells = (place["member"], place["path"], f"{place['count']:,}", f"{place['kind']}: {place['origin']}")
-        table.add_row(*(Text(printable(cell)) for cell in cells))
-    console.print(table)
-    for finding in result.findings:
-        console.print(Text(printable(f"FOUND  {finding.kind}: {finding.sentence(show)}")))
-    if result.coincidences:
-        console.print(
-            Text(f"by chance: {result.coincidences:,} numbers match rare values, no more than unrelated numbers would")
-        )
     walked = f"{sum(place['count'] for place in result.places):,} numbers and texts"
     against = (
         "origins only; give --train to look for values of real rows"
@@ -80,3 +73,17 @@ def _show(result: Audit, show: bool) -> None:
     verdict = "PASS" if result.passed else "FAIL"
     kinds = f"{len(result.findings)} findings" if result.findings else "nothing found"
     console.print(Text(f"{verdict}  {result.path}: {kinds} in {walked}; {against}"))
+    for finding in result.findings:
+        console.print(Text(printable(f"FOUND  {finding.kind}: {finding.sentence(show)}")))
+    if result.coincidences:
+        console.print(
+            Text(f"by chance: {result.coincidences:,} numbers match rare values, no more than unrelated numbers would")
+        )
+    if not verbose:
+        console.print(Text(f"--verbose lists the {len(result.places):,} sorts of values and their origins"))
+        return
+    table = Table("member", "path", "values", "origin", box=None, header_style="bold")
+    for place in result.places:
+        cells = (place["member"], place["path"], f"{place['count']:,}", f"{place['kind']}: {place['origin']}")
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    console.print(table)

@@ -31,6 +31,10 @@ class QuestionOptions:
         str | None,
         typer.Option(metavar="COLUMN=CLASS:SHARE,…", help="Shares of a column's classes, e.g. class=a:0.3,b:0.7."),
     ] = None
+    start_keys: Annotated[
+        int | None,
+        typer.Option(help="Rows written before, whose keys are taken: new keys go on after them.", show_default=False),
+    ] = None
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,6 +50,7 @@ class QuestionOptions:
             "given": read_conditions(self.conditions, table) if self.conditions else None,
             "balance": None if self.balance is None else named(self.balance, table),
             "mix": None if self.mix is None else read_mix(self.mix, table),
+            "start_keys": self.start_keys,
         }
 
 

@@ -13,6 +13,8 @@ from .options import SOURCES, Categorical, Overwrite, Quiet, SourceOptions
 from .outputs import check_output
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..data.schema import Schema
 
 FLOOR = 5
@@ -69,20 +71,31 @@ def schema(
     if output is not None:
         found.save(output)
     if not quiet:
-        _show(found, said)
+        _show(found, said, None if public else df)
         if output is not None:
             typer.echo(f"wrote {output}; edit it, then fit with: ttf fit {table} --schema {output}")
 
 
-def _show(found: Schema, said: tuple[str, ...]) -> None:
+def _examples(series: pd.Series) -> str:
+    """The three most frequent values that at least as many rows have as a model would keep; none of a single row."""
+    counts = series.value_counts()
+    frequent = counts.index[counts >= FLOOR][:3]
+    return ", ".join(f"{value!s:.20}" for value in frequent) or "(each too rare to show)"
+
+
+def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None:
+    """The columns; of a table that need not stay secret also the share missing and values that enough rows have."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    table = Table("column", "kind", "dtype", "why", box=None, header_style="bold")
+    more = () if df is None else ("missing", "e.g.")
+    table = Table("column", "kind", "dtype", *more, "why", box=None, header_style="bold")
     for column in found.columns:
-        table.add_row(*(Text(str(cell)) for cell in (column.name, column.kind, column.dtype, column.why)))
+        shown = () if df is None else (f"{df[column.name].isna().mean():.1%}", _examples(df[column.name]))
+        kind = column.kind if column.meaning is None else f"{column.kind} ({column.meaning})"
+        table.add_row(*(Text(str(cell)) for cell in (column.name, kind, column.dtype, *shown, column.why)))
     console.print(table)
     for text in said:
         console.print(Text(f"law: {text}"))

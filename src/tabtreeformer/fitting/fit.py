@@ -14,6 +14,7 @@ import pandas as pd
 from .. import trees
 from .._runtime.threads import threads_for
 from ..artifact.fitted import Fitted
+from ..config.presets import AUTO
 from ..config.settings import Config, TreeConfig
 from ..data.schema import Schema
 from ..sampling.margins import correct_margins
@@ -55,6 +56,9 @@ def fit_table(
     leaf_model = grow_trees(setup, table, request, tree_seed, resources)
     tree_seconds = folder.seconds
 
+    if request.target is None and setup.tree_target is not None:
+        how = "chosen by its name and kind" if request.preset == AUTO else "drawn at random, as in the paper"
+        progress.note(f"the trees predict {setup.tree_target!r}, {how}; target=… (--target) names another")
     for note in codec.notes:
         progress.note(note)
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
@@ -106,7 +110,9 @@ def settle(table: InMemory | OnDisk, request: Request, seed: np.random.SeedSeque
     if request.target is not None:
         table.schema.column(request.target)  # raises an error that lists the columns if this is none of them
     schema = protected_schema(table.schema, frame, floor)
-    target = trees.choose_target(schema, frame, request.target, np.random.default_rng(seed))
+    by_chance = request.preset != AUTO  # the paper draws one
+    rng = np.random.default_rng(seed)
+    target = trees.choose_target(schema, frame, request.target, rng, drawn=by_chance)
     n_classes = None if target is None else trees.count_classes(schema, frame, target, floor)
     config = request.configure(n_rows=table.n_rows, n_columns=frame.shape[1], n_classes=n_classes)
     encoder = None if target is None else trees.FeatureEncoder.learn(frame, schema, target, config.tokens)

@@ -16,9 +16,8 @@ from .._runtime.seeds import child
 from ..forest import BLOCK, Forest, chances, complete, draw_rows, log_shares, write_within
 from ..tokens import FREE, Given, TableCodec, TokenLayout
 from ..tokens.codecs.base import Allowed
-from ..tokens.codecs.row_numbers import RowNumbers
 from ..tokens.writer import Ids, Mask
-from .writer import Floats
+from .writer import Floats, row_numbers
 
 DRAWS = 64
 """Completed rows over which likelihoods in another order than that of the table are averaged."""
@@ -35,6 +34,7 @@ class ForestWriter:
     layout: TokenLayout
     seed: np.random.SeedSequence
     advance: Callable[[int], None]
+    first_key: int | None = None
 
     def __post_init__(self) -> None:
         self.key = int(child(self.seed, _KEYS).generate_state(1)[0])
@@ -62,7 +62,7 @@ class ForestWriter:
     ) -> pd.DataFrame:
         """The same before the laws of the table are restored."""
         places = np.arange(len(ids)) if places is None else places
-        return self.codec.decode_expressed(ids, self.rng, RowNumbers(self.first + places, self.key), within)
+        return self.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
 
     def write(self, n: int, given: Given = FREE) -> Ids:
         """Draw n rows of the block."""

@@ -34,13 +34,12 @@ from ..config.settings import SampleConfig
 from ..model import Network
 from ..tokens import BLOCK, FREE, Given
 from ..tokens.codecs.base import Allowed
-from ..tokens.codecs.row_numbers import RowNumbers
 from ..tokens.writer import Ids, Mask
 from .given_likelihood import given_log_probs
 from .prompt_weights import agreeing_prompts, mixed_chances
 from .prompts import Deck, blank, masked, protected_bank
 from .sampler import Sampler
-from .writer import Floats
+from .writer import Floats, row_numbers
 
 _ROWS, _PROMPTS, _KEYS = range(3)
 """What the seed of a call is divided into."""
@@ -60,6 +59,7 @@ class NetworkWriter:
     sampling: SampleConfig
     seed: np.random.SeedSequence
     advance: Callable[[int], None]
+    first_key: int | None = None
 
     @classmethod
     def of(
@@ -101,7 +101,7 @@ class NetworkWriter:
     ) -> pd.DataFrame:
         """The same before the laws of the table are restored."""
         places = np.arange(len(ids)) if places is None else places
-        return self.fitted.codec.decode_expressed(ids, self.rng, RowNumbers(self.first + places, self.key), within)
+        return self.fitted.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
 
     # ---- rows
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..tokens.codecs.row_numbers import RowNumbers
 from ..tokens.writer import BLOCK as BLOCK
 from ..tokens.writer import FREE, Given, Ids, Mask
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ..tokens.codecs.base import Allowed
 
 Floats = NDArray[np.float64]
+SAME_KEYS = 1
+"""Seed of keys that go on from call to call: whatever the seed of the call, number k has the same key."""
 
 
 class Writer(Protocol):
@@ -32,6 +35,12 @@ class Writer(Protocol):
 
     rng: np.random.Generator
     """Randomness of the current block."""
+    first: int
+    """Number of the block's first row."""
+    key: int
+    """Seed of the call, by which keys without a running number are scattered."""
+    first_key: int | None
+    """Rows whose keys are taken already, where keys go on from call to call; None where each call starts anew."""
 
     @property
     def width(self) -> int:
@@ -85,6 +94,14 @@ def writer_of(
     from .network_writer import NetworkWriter
 
     return NetworkWriter.of(fitted, sampling or fitted.config.sampling, seed, advance)
+
+
+def row_numbers(writer: Writer, places: NDArray[np.int64]) -> RowNumbers:
+    """Numbers of rows in the current block, by which keys are made."""
+    numbers = writer.first + places
+    if writer.first_key is None:
+        return RowNumbers(numbers, writer.key)
+    return RowNumbers(writer.first_key + numbers, SAME_KEYS)
 
 
 def allowed_by_slot(layout: TokenLayout, allowed: Mapping[int, Allowed]) -> dict[int, Mask]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,10 @@ LARGEST = 1e30
 """Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
 
 # Legend of shapes: N rows, F columns to predict from.
+
+
+TARGET_NAMES = re.compile(r"target|label|class|y|outcome|response|churn(ed)?|default|survived|income|diagnosis|species")
+"""Names of columns that people predict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,9 +235,12 @@ class FeatureEncoder:
 
 
 def choose_target(
-    schema: Schema, df: pd.DataFrame, target: str | int | None, rng: np.random.Generator
+    schema: Schema, df: pd.DataFrame, target: str | int | None, rng: np.random.Generator, *, drawn: bool = True
 ) -> str | int | None:
     """Return the column to predict: the one given, or one drawn from those that vary.
+
+    Not `drawn`, it is the one that people most likely want to predict: by its name, else the last column of classes,
+    else the last column.
 
     None where trees would have nothing to learn: the target has a single value, or no other column varies. Keys and
     free text are neither predicted nor predicted from. Columns of many categories are not drawn: boosting
@@ -246,7 +254,16 @@ def choose_target(
         name = schema.column(target).name
         return name if name in varying else None
     drawable = [n for n in varying if schema.column(n).kind not in LABELLED or distinct[n] <= FEW_CLASSES]
+    if drawn is False and drawable:
+        return _likely_target(schema, drawable)
     return drawable[int(rng.integers(len(drawable)))] if drawable else None
+
+
+def _likely_target(schema: Schema, names: list[str | int]) -> str | int:
+    """The column that is called a target, else the last with classes, else the last."""
+    called = [name for name in names if TARGET_NAMES.fullmatch(str(name).lower())]
+    classes = [name for name in names if schema.column(name).kind in LABELLED]
+    return (called or classes or names)[-1]
 
 
 def count_classes(schema: Schema, df: pd.DataFrame, target: str | int, floor: int) -> int | None:

@@ -344,3 +344,17 @@ def test_text_that_is_no_trees_is_our_error_before_it_is_searched(path, table, t
     write_archive(tmp_path / "m", {**members, "tree.txt": wrong.encode()})
     with pytest.raises(ArchiveError, match="LightGBM"):
         audit(tmp_path / "m", table)
+
+
+def test_digits_inside_a_longer_number_are_no_text():
+    from tabtreeformer.privacy.audit.rare import RareValues, texts_inside
+
+    tickets = pd.Series(["113806", "PC 17599", "Müller-7"], dtype=object)
+    column = RareValues("ticket", tickets, numeric=False, floor=5)
+
+    def found(data):
+        return {text for _, _, text in texts_inside({"tree.txt": data}, [column])}
+
+    assert found(b"leaf_value=0.001138062 1138067 11.1138060 0.113806") == set()
+    assert found(b"names=113806;PC 175991") == {"113806"}
+    assert found("x PC 17599, Müller-7".encode()) == {"PC 17599", "Müller-7"}

@@ -164,8 +164,26 @@ def texts_inside(members: Mapping[str, bytes], columns: list[RareValues]) -> Ite
     wanted = sorted((w for w in wanted if len(w[0]) >= LONG_TEXT), key=lambda w: -len(w[0]))[:MAX_TEXTS]
     for member, data in members.items():
         for text, column in wanted:
-            if text.encode() in data or json_escaped(text) in data:
+            if any(_is_inside(form, data) for form in {text.encode(), json_escaped(text)}):
                 yield member, column, text
+
+
+def _is_inside(text: bytes, data: bytes) -> bool:
+    """Whether bytes hold a text as a whole: ticket 113806 is not in 0.001138062."""
+    start = data.find(text)
+    while start >= 0:
+        before, after = data[max(start - 1, 0) : start], data[start + len(text) : start + len(text) + 1]
+        if not (_joins(before, text[:1]) or _joins(after, text[-1:])):
+            return True
+        start = data.find(text, start + 1)
+    return False
+
+
+def _joins(beside: bytes, end: bytes) -> bool:
+    """Whether a letter goes on what a text ends with: digits go on digits and points, letters go on letters."""
+    if end.isdigit():
+        return beside.isdigit() or beside == b"."
+    return end.isalpha() and beside.isalpha()
 
 
 def json_escaped(text: str) -> bytes:

@@ -27,13 +27,19 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class Wanted(TypedDict, total=False):
-    """Which rows are wanted; `TabTreeFormer.sample` says what each means."""
+class Further(TypedDict, total=False):
+    """What is seldom asked for; `TabTreeFormer.sample` says what each means."""
+
+    leaf: tuple[int, int] | None
+    start_keys: int | None
+
+
+class Wanted(Further, total=False):
+    """Which rows are wanted."""
 
     given: Any
     balance: str | int | None
     mix: Mapping[str | int, Mapping[Any, float]] | None
-    leaf: tuple[int, int] | None
 
 
 class Drawing(Asked):
@@ -65,8 +71,8 @@ class Drawing(Asked):
         given: Any = None,
         balance: str | int | None = None,
         mix: Mapping[str | int, Mapping[Any, float]] | None = None,
-        leaf: tuple[int, int] | None = None,
         accept_risk: bool = False,
+        **further: Unpack[Further],
     ) -> Any:
         """Write new rows with the columns, order and dtypes of the fitted table.
 
@@ -87,8 +93,10 @@ class Drawing(Asked):
             A column whose classes come equally often.
         mix
             Shares of a column's classes, e.g. {"class": {"a": 0.3, "b": 0.7}}.
-        leaf
-            Tree and leaf of one of `rules()`: all rows are in that leaf.
+        **further
+            `leaf`: tree and leaf of one of `rules()`, in which all rows are. `start_keys`: keys go on as if this many
+            rows had been written before, so that rows of calls with 0, 1000, 2000, … share no key, whatever their
+            seeds; by default the keys of each call start anew.
         accept_risk
             Write more rows than the level of privacy holds for (`safe_rows` in the verdict); otherwise that is an
             error. Rows of several calls add up, which no call can know.
@@ -106,7 +114,7 @@ class Drawing(Asked):
         >>> set(model.sample(5, given={"job": "cook", "age": (30, 40)})["job"])
         {'cook'}
         """
-        asked = self._request(n, random_state, accept_risk, given=given, balance=balance, mix=mix, leaf=leaf)
+        asked = self._request(n, random_state, accept_risk, given=given, balance=balance, mix=mix, **further)
         rows = answers.together(list(self._blocks(asked)))
         if dialect := self._check_fitted().record.get(DIALECT):
             rows.attrs[DIALECT] = dict(dialect)  # `write_table` writes them as the table was read
@@ -130,7 +138,7 @@ class Drawing(Asked):
         batch_size
             Rows per table; the last may have fewer.
         **wanted
-            `given`, `balance`, `mix` and `leaf`, as of `sample`.
+            `given`, `balance`, `mix`, `leaf` and `start_keys`, as of `sample`.
 
         Examples
         --------
@@ -261,6 +269,7 @@ class Drawing(Asked):
         question = asked.question(fitted)
         with stage(self._progress(), "sample", asked.n) as advance:
             rows = writer_of(fitted, self._sampling(), asked.seed, advance)
+            rows.first_key = asked.start_keys
             for part in answers.blocks(asked.n):
                 yield answers.answer(question, rows, part)
 

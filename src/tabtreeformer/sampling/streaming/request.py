@@ -28,6 +28,12 @@ class SampleRequest:
     balance: str | int | None = None
     mix: Mapping[str | int, Mapping[Any, float]] | None = None
     leaf: tuple[int, int] | None = None
+    start_keys: int | None = None
+    """Rows whose keys are taken already; None where keys start anew."""
+
+    def __post_init__(self) -> None:
+        if self.start_keys is not None and (type(self.start_keys) is not int or not 0 <= self.start_keys < 2**50):
+            raise ConfigError(f"start_keys must be a whole number of rows from 0, got {self.start_keys!r}")
 
     def question(self, fitted: Fitted) -> Question:
         """What is asked of each block."""
@@ -43,6 +49,7 @@ class SampleRequest:
             "balance": _plain(self.balance),
             "mix": mix,
             "leaf": None if self.leaf is None else [int(number) for number in self.leaf],
+            "start_keys": self.start_keys,
         }
 
     @classmethod
@@ -59,6 +66,7 @@ class SampleRequest:
             balance=_read(data["balance"]),
             mix=mix and {_read(column): {_read(k): v for k, v in shares} for column, shares in mix},
             leaf=None if leaf is None else (leaf[0], leaf[1]),
+            start_keys=data.get("start_keys"),
         )
 
 

@@ -28,6 +28,7 @@ class PartWriter:
         self.request, self.settings = request, settings
         self.question = request.question(fitted)
         self.rows = writer_of(fitted, fitted.config.sampling, request.seed, _nothing)
+        self.rows.first_key = request.start_keys
         self.advance = advance
 
     def write(self, number: int) -> int:
