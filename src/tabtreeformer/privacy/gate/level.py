@@ -26,8 +26,10 @@ from ...evaluation.safety import TRACED, TRACES
 
 TIMES = 10
 """Times as many rows as were learned for which the level is told too."""
-MAX_CANDIDATES, MAX_RELEASED, SHADOWS = 2_500, 25_000, 6
-"""Members and others that the attack tries to tell apart, each at most; rows that it learns from; shadow tables."""
+MAX_CANDIDATES, MAX_RELEASED = 2_500, 25_000
+"""Members and others that the attack tries to tell apart, each at most; rows that it learns from."""
+SHADOWS, FEW_SHADOWS, MANY_ROWS = 6, 4, 4_000
+"""Shadow tables; fewer for many candidates, of which each shadow says more."""
 ONE_SIDED = 0.9
 """Confidence of an interval whose lower end is a bound with 95 %."""
 UNLIMITED = 1_000
@@ -102,7 +104,8 @@ def expose(
     sizes = released_rows(n_learned)
     released = {f"released {k}": part.write(sizes[1]) for k, part in enumerate(comparisons)}
     tables = encode({"training": population, **released}, schema)
-    calibrations = Calibration.learn_sizes(tables["training"], sizes, seed, n_shadows=SHADOWS)
+    n_shadows = SHADOWS if len(population) < MANY_ROWS else FEW_SHADOWS
+    calibrations = Calibration.learn_sizes(tables["training"], sizes, seed, n_shadows=n_shadows)
     found = [
         [
             _attack(calibration, tables[name].take(slice(size)), part)
