@@ -9,6 +9,7 @@ import pytest
 
 import tabtreeformer
 from tabtreeformer import Schema, TabTreeFormer, read_table
+from tabtreeformer.data.links import parse_link
 from tabtreeformer.evaluation.options import OptionNames, Options
 
 METHODS = [
@@ -79,3 +80,33 @@ def test_every_public_method_is_among_them_and_documents_its_parameters():
 def test_examples_of_the_functions_hold(name, people, tmp_path):
     names = {public: getattr(tabtreeformer, public) for public in ("open_chunks", "read_table", "write_table")}
     assert examples(names[name], name, names | {"df": people, "folder": tmp_path})
+
+
+@pytest.fixture(scope="module")
+def shop():
+    customers = pd.DataFrame({"id": range(1, 41), "age": [20 + i % 40 for i in range(40)]})
+    orders = pd.DataFrame(
+        {"customer_id": [1 + i % 40 for i in range(120)], "amount": [5 * (i % 9) for i in range(120)]}
+    )
+    return {"customers": customers, "orders": orders}
+
+
+@pytest.mark.parametrize("name", ["RelationalTabTreeFormer", "evaluate_database", "write_report"])
+def test_examples_of_databases_and_of_the_report_hold(name, people, shop, tmp_path):
+    names = {public: getattr(tabtreeformer, public) for public in (name, "evaluate")}
+    assert examples(
+        names[name], name, names | {"df": people, "shop": shop, "folder": tmp_path, "parse_link": parse_link}
+    )
+    listed = {word.strip() for line in inspect.getdoc(names[name]).split("\n") for word in line.split(", ")}
+    assert set(inspect.signature(names[name]).parameters) <= listed
+
+
+@pytest.mark.parametrize("name", ["infer", "with_kind", "with_placeholder", "with_public"])
+def test_examples_of_the_schema_hold(name, people):
+    assert examples(getattr(Schema, name), name, {"Schema": Schema, "df": people})
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "between", "isin", "missing", "present"])
+def test_every_condition_shows_how_it_is_given(name, model):
+    condition = getattr(tabtreeformer, name)
+    assert examples(condition, name, {"model": model, name: condition})

@@ -48,9 +48,10 @@ class RelationalTabTreeFormer:
 
     Examples
     --------
-    >>> model = RelationalTabTreeFormer(random_state=0)  # doctest: +SKIP
-    >>> model.fit({"customers": customers, "orders": orders})  # doctest: +SKIP
-    >>> new = model.sample(scale=0.5)  # doctest: +SKIP
+    >>> model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(shop)
+    >>> new = model.sample(scale=0.5)
+    >>> bool(new["orders"]["customer_id"].isin(new["customers"]["id"]).all())
+    True
     """
 
     def __init__(

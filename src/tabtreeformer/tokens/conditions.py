@@ -34,42 +34,74 @@ class Condition:
 
 
 def eq(value: Any) -> Condition:
-    """Equal to the value."""
+    """Equal to the value.
+
+    >>> len(model.sample(9, given={"job": eq("cook")}))
+    9
+    """
     return Condition("eq", (value,))
 
 
 def ne(value: Any) -> Condition:
-    """Anything but the value, and not missing."""
+    """Anything but the value, and not missing.
+
+    >>> len(model.sample(9, given={"job": ne("cook")}))
+    9
+    """
     return Condition("ne", (value,))
 
 
 def lt(value: Any) -> Condition:
-    """Less than the value."""
+    """Less than the value.
+
+    >>> len(model.sample(9, given={"age": lt(40)}))
+    9
+    """
     return Condition("lt", (value,))
 
 
 def le(value: Any) -> Condition:
-    """At most the value."""
+    """At most the value.
+
+    >>> len(model.sample(9, given={"age": le(40)}))
+    9
+    """
     return Condition("le", (value,))
 
 
 def gt(value: Any) -> Condition:
-    """More than the value."""
+    """More than the value.
+
+    >>> len(model.sample(9, given={"age": gt(40)}))
+    9
+    """
     return Condition("gt", (value,))
 
 
 def ge(value: Any) -> Condition:
-    """At least the value."""
+    """At least the value.
+
+    >>> len(model.sample(9, given={"age": ge(40)}))
+    9
+    """
     return Condition("ge", (value,))
 
 
 def between(low: Any, high: Any) -> Condition:
-    """From low to high, both included."""
+    """From low to high, both included.
+
+    >>> len(model.sample(9, given={"age": between(30, 40)}))
+    9
+    """
     return Condition("between", (low, high))
 
 
 def isin(values: Iterable[Any]) -> Condition:
-    """One of the values."""
+    """One of the values.
+
+    >>> len(model.sample(9, given={"job": isin(["cook", "nurse"])}))
+    9
+    """
     chosen = tuple(values)
     if not chosen:
         raise ConfigError("isin() needs at least one value")
@@ -77,12 +109,20 @@ def isin(values: Iterable[Any]) -> Condition:
 
 
 def missing() -> Condition:
-    """No value."""
+    """No value.
+
+    >>> str(missing())
+    'missing()'
+    """
     return Condition("missing")
 
 
 def present() -> Condition:
-    """Any value, but one."""
+    """Any value that is not missing.
+
+    >>> len(model.sample(9, given={"job": present()}))
+    9
+    """
     return Condition("present")
 
 

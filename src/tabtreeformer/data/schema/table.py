@@ -46,7 +46,17 @@ class Schema:
     def infer(cls, df: Any, target: str | int | None = None) -> Schema:
         """Describe a table, of pandas, polars or pyarrow; each column says in `why` how it came to its kind.
 
-        A target of whole numbers with few values is taken for a class label. Other kinds: `with_kind`.
+        Parameters
+        ----------
+        df
+            The table.
+        target
+            Column to predict: whole numbers with few values are then taken for class labels.
+
+        Examples
+        --------
+        >>> [(column.name, column.kind) for column in Schema.infer(df).columns]
+        [('age', 'numeric'), ('job', 'categorical'), ('smokes', 'boolean')]
         """
         df, _ = take_in(df)
         check_table(df)
@@ -83,12 +93,24 @@ class Schema:
         raise SchemaError(f"there is no column {name!r}; the table has {_listed(self.names)}")
 
     def with_kind(self, name: str | int, kind: str) -> Schema:
-        """Return a copy in which `name` is of that kind."""
+        """Return a copy in which `name` is of that kind, e.g. `categorical`.
+
+        Examples
+        --------
+        >>> Schema.infer(df).with_kind("age", "categorical").column("age").kind
+        'categorical'
+        """
         changed = self.column(name).with_kind(kind)
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_placeholder(self, name: str | int, placeholder: str) -> Schema:
-        """Return a copy in which rare values of the text column `name` are written so: `{n}` is a running number."""
+        """Return a copy in which rare values of the text column `name` are written so: `{n}` is a running number.
+
+        Examples
+        --------
+        >>> Schema.infer(df).with_kind("job", "text").with_placeholder("job", "job {n}").column("job").placeholder
+        'job {n}'
+        """
         changed = replace(self.column(name), placeholder=placeholder)
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
@@ -108,6 +130,20 @@ class Schema:
         """Return a copy that states what is public about a column: all values it may have, or the ends of its range.
 
         None of the values is then too rare to be kept, and differential privacy spends nothing on finding them.
+
+        Parameters
+        ----------
+        name
+            The column.
+        values
+            All values that it may have.
+        low, high
+            Ends of its range: numbers, or dates as text.
+
+        Examples
+        --------
+        >>> Schema.infer(df).with_public("age", low=0, high=120).column("age").high
+        120
         """
         changed = replace(self.column(name), values=None if values is None else tuple(values), low=low, high=high)
         if (low is None) != (high is None):

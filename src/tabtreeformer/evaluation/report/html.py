@@ -40,8 +40,24 @@ def write_report(
 ) -> None:
     """Write the page for an evaluation of these very tables.
 
-    The sections on sample rows, on the map and on nearest neighbours show real rows; `show_rows=False` leaves those
-    out, with all that fewer than five real rows have in common, for a page to pass on.
+    Parameters
+    ----------
+    path
+        The HTML file; an existing one is replaced.
+    evaluation
+        What `evaluate` returned.
+    train, test, synthetic, schema
+        As they were passed to `evaluate`.
+    title
+        Heading of the page.
+    show_rows
+        The sections on sample rows, on the map and on nearest neighbours show real rows; False leaves those out, with
+        all that fewer than five real rows have in common, for a page to pass on.
+
+    Examples
+    --------
+    >>> scores = evaluate(df[:80], df[80:], df[:80], metrics=["shape"])
+    >>> write_report(folder / "report.html", scores, df[:80], df[80:], df[:80])
     """
     page = report_page(evaluation, train, test, synthetic, schema=schema, title=title, show_rows=show_rows)
     with replacing(path) as temporary:
