@@ -137,9 +137,10 @@ def _of_numbers(feature: Feature, values: NDArray[np.float64], floor: int) -> di
         points = {name: share for name, share in points.items() if 0 < share < 1}
     if not there.size:
         return dict.fromkeys(("mean", "deviation", *points), "–")
-    shown = {"mean": number(feature, there.mean()), "deviation": span(feature, there.std())}
+    spread = float(there.std())
+    shown = {"mean": number(feature, there.mean(), spread), "deviation": span(feature, spread)}
     quantiles = np.quantile(there, list(points.values()))
-    return shown | {name: number(feature, value) for name, value in zip(points, quantiles, strict=True)}
+    return shown | {name: number(feature, value, spread) for name, value in zip(points, quantiles, strict=True)}
 
 
 def _of_codes(feature: Feature, codes: NDArray[np.int32], floor: int) -> dict[str, str]:

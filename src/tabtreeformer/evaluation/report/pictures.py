@@ -13,7 +13,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from .plots import clipped, short
+from .numbers import short
+from .plots import clipped
 
 LEVELS = 20
 """Shades of a heatmap."""

@@ -90,8 +90,8 @@ def row_map(real: Table, new: Table, floor: int) -> dict[str, Any] | None:
     return {
         "explained": float(sizes[-2:].sum() / sizes.sum()),
         "dots": {
-            "real": placed[0][:MAX_DOTS].round(3).tolist() if floor <= 1 else [],
-            "synthetic": placed[1][:MAX_DOTS].round(3).tolist(),
+            side: own[:MAX_DOTS].round(3).tolist() if floor <= 1 else []
+            for side, own in zip(("real", "synthetic"), placed, strict=True)
         },
         "real": shares[0].tolist(),
         "synthetic": shares[1].tolist(),

@@ -7,10 +7,13 @@ from typing import Any
 import pandas as pd
 
 from ..encoding import Feature
+from .numbers import short
 
 MAX_TEXT = 40
 """Characters of a cell that are shown."""
 MISSING_WORD = "missing"
+MANY_DAYS = 20 * 86_400.0
+"""Seconds of deviation above which the hour of a time says nothing."""
 
 
 def cell(value: Any) -> str:
@@ -23,15 +26,15 @@ def cell(value: Any) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
-def number(feature: Feature, value: float) -> str:
-    """A number, or the time that it means."""
+def number(feature: Feature, value: float, spread: float = 0.0) -> str:
+    """A number, or the time that it means: a day where times are spread over many."""
     if feature.unit == "time":
-        return str(pd.Timestamp(value, unit="s").floor("min"))[:16]
+        return str(pd.Timestamp(value, unit="s").floor("min"))[: 10 if spread > MANY_DAYS else 16]
     return span(feature, value)
 
 
 def span(feature: Feature, value: float) -> str:
     """A difference of two numbers, or the duration that it means."""
     if feature.unit:
-        return str(pd.Timedelta(value, unit="s").floor("s"))
+        return short(value, "duration")
     return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
