@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -17,6 +19,12 @@ SLOTS = [
 ]
 LAYOUT = TokenLayout.build([3, 2, 4], SLOTS)
 SMALL = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "softmax": "allowed", "pool": 2}
+
+
+@pytest.fixture(autouse=True)
+def plain_targets(monkeypatch):
+    """Learn numbers as they are, so that a loss is a cross-entropy."""
+    monkeypatch.setattr("tabtreeformer.model.slot_model.SMOOTHING", 0.0)
 
 
 def model(layout=LAYOUT, **config) -> SlotModel:
@@ -51,6 +59,36 @@ def test_loss_is_the_cross_entropy_of_each_slot_over_its_own_ids(config):
     masked = tokens.clone()
     masked[:, [2, 5, 6]] = MASK
     torch.testing.assert_close(network.loss(masked, None, tokens), step_by_step(network, tokens, masked).mean())
+
+
+@pytest.mark.parametrize("tabled", [256, 0])
+@torch.no_grad()
+def test_smoothing_spreads_the_target_of_intervals_over_neighbouring_intervals_only(monkeypatch, tabled):
+    monkeypatch.setattr("tabtreeformer.model.slot_heads.MAX_TABLED", tabled)
+    plain = model()
+    monkeypatch.setattr("tabtreeformer.model.slot_model.SMOOTHING", 1.0)
+    smooth = model()
+    smooth.load_state_dict(plain.state_dict())
+    assert any(head.kernels is not None for head in smooth.heads) == bool(tabled)
+    tokens = rows()
+    local = torch.from_numpy(LAYOUT.value_ids(tokens.numpy()))
+    expected = []
+    for slot, facts in enumerate(SLOTS):
+        hidden = plain.hidden(tokens[:, : 4 + slot])[:, -1]
+        log_chances = torch.log_softmax(plain.slot_logits(hidden, slot), 1)
+        for r in range(len(tokens)):
+            target = int(local[r, slot])
+            if facts.kind != SlotKind.QUANTILE:
+                expected.append(-log_chances[r, target].item())
+                continue
+            low, high = 0, facts.size
+            weights = [
+                math.exp(-0.5 * (i - target) ** 2) if i == target or not {i, target} & facts.atoms else 0.0
+                for i in range(low, high)
+            ]
+            terms = [w * log_chances[r, i].item() for w, i in zip(weights, range(low, high), strict=True)]
+            expected.append(-sum(terms) / sum(weights))
+    assert smooth.loss(tokens, None, tokens).item() == pytest.approx(sum(expected) / len(expected), rel=1e-5)
 
 
 @torch.no_grad()

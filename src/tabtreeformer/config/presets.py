@@ -73,9 +73,8 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     times = max(1.0, n_rows / FEW_ROWS)
     narrow = min(1.0, WIDE / n_columns)
     batch_size = max(16, round(64 * times**0.2 * narrow))
-    # More passes over few rows gain quality, and fail the test of distances.
-    passes = min(25.0, 50 * times**-0.35)
-    steps = max(100, round(passes * n_rows / batch_size))
+    # More passes over few rows, or targets that are not smoothed, gain quality and fail the test of distances.
+    steps = max(100, round(25 * times**-0.2 * n_rows / batch_size))
     # Nothing is validated before the networks part: the fewer rows, the earlier they do.
     shared = max(0.0, 0.7 - 0.3 * (FEW_ROWS / n_rows) ** 0.5)
     # The fewer rows, the sooner a network knows them by heart; masks cost quality and are not needed for many.

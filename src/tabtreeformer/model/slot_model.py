@@ -22,7 +22,7 @@ from .decoder import INIT_STD
 from .fast_decode import Rows, SlotRows, SlotSteps
 from .network import Loss, Network
 from .sizes import n_prompts, number_slots, table_rows
-from .slot_heads import SlotHead, buckets
+from .slot_heads import SMOOTHING, SlotHead, buckets
 from .smooth_tables import OWN_ROWS, SmoothTable, stands_out
 
 COUNTED_AT_ONCE = 1 << 16
@@ -58,7 +58,7 @@ class SlotModel(Network):
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
-        self.heads = nn.ModuleList(SlotHead(layout, slots) for slots in buckets(layout))
+        self.heads = nn.ModuleList(SlotHead(layout, slots, SMOOTHING) for slots in buckets(layout))
         self.smooth_values = SmoothTable(layout, config.width, 1, generator)
         self.smooth_head = SmoothTable(layout, config.width, 0, generator)
 
@@ -179,22 +179,24 @@ class SlotModel(Network):
 
     def loss(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
         """Mean cross-entropy of the values of whole rows (B, L) given masked ones in an order (B, D), nats per slot."""
-        losses = [part.sum() for _, part in self._losses(masked, order, rows)]
+        losses = [part.sum() for _, part in self._losses(masked, order, rows, smooth=True)]
         return torch.stack(losses).sum() / (len(rows) * self.layout.n_values)
 
     def row_losses(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> Tensor:
         """The same for each row (B,)."""
-        losses = [part.sum(1) for _, part in self._losses(masked, order, rows)]
+        losses = [part.sum(1) for _, part in self._losses(masked, order, rows, smooth=True)]
         return torch.stack(losses).sum(0) / self.layout.n_values
 
     def log_probs(self, rows: Tensor, order: Tensor | None = None) -> Tensor:
         """Log-probabilities of the values of rows (B, L), by slot (B, D), each given those before it in `order`."""
         logs = torch.empty(len(rows), self.layout.n_values, dtype=torch.float64, device=rows.device)
-        for slots, part in self._losses(rows, order, rows):
+        for slots, part in self._losses(rows, order, rows, smooth=False):
             logs[:, slots] = -part.double()
         return logs
 
-    def _losses(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def _losses(
+        self, masked: Tensor, order: Tensor | None, rows: Tensor, *, smooth: bool
+    ) -> list[tuple[Tensor, Tensor]]:
         """Slots (n,) and their losses (B, n), a bucket at a time."""
         T = self.layout.n_trees
         values = masked[:, 1 + T : -1] if order is None else masked[:, 1 + T : -1].gather(1, order)
@@ -204,7 +206,7 @@ class SlotModel(Network):
             hidden = hidden.gather(1, order.argsort(1)[..., None].expand_as(hidden))
         local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
         table = self._head_table()
-        return [(head.slots, head(hidden, local, table, self.bias)) for head in self.heads]  # type: ignore[misc]
+        return [(head.slots, head(hidden, local, table, self.bias, smooth)) for head in self.heads]  # type: ignore[misc]
 
     def build_loss(self, config: TrainConfig) -> Loss:
         """Cross-entropy over the ids of each slot."""

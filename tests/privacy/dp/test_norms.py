@@ -62,8 +62,10 @@ def few_rows_are_enough(monkeypatch):
     monkeypatch.setattr("tabtreeformer.model.slot_model.OWN_ROWS", 3)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.7])
 @pytest.mark.parametrize("table_order", [False, True])
-def test_lengths_are_those_of_gradients_taken_row_by_row(table_order):
+def test_lengths_are_those_of_gradients_taken_row_by_row(monkeypatch, smoothing, table_order):
+    monkeypatch.setattr("tabtreeformer.model.slot_model.SMOOTHING", smoothing)
     model = network()
     masked, order, rows = batch()
     model.start_from(rows)
