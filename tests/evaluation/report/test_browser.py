@@ -8,6 +8,8 @@ import pytest
 
 from tabtreeformer.evaluation import evaluate
 from tabtreeformer.evaluation.report import write_report
+from tabtreeformer.evaluation.report.document import Report
+from tabtreeformer.evaluation.report.html import report_page
 
 from .wide import houses
 
@@ -190,3 +192,17 @@ def test_light_and_dark_differ_and_both_can_be_read(driver, address):
         for back in backs:
             low, high = sorted((luminance(ink), luminance(back)))
             assert (high + 0.05) / (low + 0.05) > 7
+
+
+def test_a_report_in_a_notebook_is_a_frame_in_which_its_script_runs(driver, tables, evaluation, tmp_path):
+    report = Report(report_page(evaluation, *tables), evaluation)
+    (tmp_path / "cell.html").write_text(f"<meta charset=utf-8><body>{report._repr_html_()}", encoding="utf-8")
+    driver.get_log("browser")
+    driver.get((tmp_path / "cell.html").as_uri())
+    driver.switch_to.frame(driver.find_element("css selector", "iframe"))
+    try:
+        assert driver.execute_script("return document.documentElement.className") == "live"
+        assert driver.execute_script("return document.querySelectorAll('svg').length") > 8
+    finally:
+        driver.switch_to.default_content()
+    assert driver.get_log("browser") == []
