@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra bench")
 
 from benchmarks.generators import GENERATORS, cart
 
-from benchmarks import tradeoff
+from benchmarks import scale_trees, tradeoff
 
 FIGURES = {"attack": 0.5, "found_at_1": 0.01, "auc": 0.6, "relative_error": 0.02, "shape_error": 0.01}
 FIGURES |= {"trend_error": 0.02, "auc_real": 0.5, "shape_error_real": 0.005, "trend_error_real": 0.01}
@@ -67,3 +67,9 @@ def test_sequential_trees_write_real_values_that_depend_on_each_other_and_are_mi
     there = new["pay"].notna()
     assert np.corrcoef(new["age"][there], new["pay"][there])[0, 1] > 0.9
     assert any(spec.name == "cart" for spec in GENERATORS)
+
+
+def test_a_big_table_is_measured_in_a_line(tmp_path):
+    line = scale_trees.measure(tmp_path / "table.parquet", 2_000)
+    assert line.startswith("2,000 rows × 20 columns: fit ")
+    assert line.endswith(" MiB")
