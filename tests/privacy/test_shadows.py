@@ -49,7 +49,7 @@ class Repeating:
 def attacked(copied: float, level: str = "balanced"):
     members, others = rows(300, 1), rows(300, 2)
     return attack_with_shadows(
-        Repeating(members, copied, 3), lambda frame, seed: Repeating(frame, copied, seed), members, others,
+        Repeating(members, copied, 3), lambda frame, seed: Repeating(frame, copied, seed), (members, others),
         schema=Schema.infer(members), n_shadows=4, level=level, seed=np.random.SeedSequence(0), progress=Silent(),
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_too_few_rows_or_shadows_are_refused():
     members = rows(40, 1)
     with pytest.raises(ConfigError, match="at least 50"):
         attack_with_shadows(
-            Repeating(members, 0, 0), lambda frame, seed: Repeating(frame, 0, seed), members, members,
+            Repeating(members, 0, 0), lambda frame, seed: Repeating(frame, 0, seed), (members, members),
             schema=Schema.infer(members), n_shadows=2, seed=np.random.SeedSequence(0), progress=Silent(),
         )  # fmt: skip
 

@@ -95,16 +95,14 @@ class Shown(Asked):
 
         fitted = self._check_fitted()
         train, test = take_in(df)[0], None if holdout is None else take_in(holdout)[0]
-        # The rows are looked at here and go nowhere, so that no verdict has to be accepted for them.
-        n_rows = n_rows or min(len(train), MAX_ROWS)
-        asked: Any = self
+        # The rows are only shown here, so that no verdict has to be accepted for them.
+        asked, n_rows = cast("Any", self), n_rows or min(len(train), MAX_ROWS)
         synthetic = asked.sample(n_rows, random_state=random_state, output="pandas", accept_risk=True)
         scores = evaluate(
             train, test, synthetic, target=fitted.record["target"], schema=fitted.schema, metrics=metrics,
             random_state=random_state, progress=asked._progress(),
         )  # fmt: skip
-        facts = {**scores.facts, "model": _about(fitted)}
-        scores = type(scores)(scores.scores, scores.left_out, facts)
+        scores = type(scores)(scores.scores, scores.left_out, {**scores.facts, "model": _about(fitted)})
         page = report_page(scores, train, test, synthetic, schema=fitted.schema, title=TITLE, show_rows=show_rows)
         report = Report(page, scores)
         if path is not None:

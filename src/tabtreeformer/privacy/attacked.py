@@ -69,8 +69,7 @@ class Attacked(Asked):
         return attack_with_shadows(
             self,  # type: ignore[arg-type]
             fit_shadow,
-            tables[0],
-            tables[1],
+            (tables[0], tables[1]),
             schema=fitted.schema,
             n_shadows=n_shadows,
             level=level,

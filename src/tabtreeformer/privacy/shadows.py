@@ -89,8 +89,7 @@ class ShadowAttack:
 def attack_with_shadows(
     model: Model,
     fit_shadow: Callable[[pd.DataFrame, int], Model],
-    members: pd.DataFrame,
-    others: pd.DataFrame,
+    rows: tuple[pd.DataFrame, pd.DataFrame],
     *,
     schema: Schema,
     n_shadows: int,
@@ -98,10 +97,11 @@ def attack_with_shadows(
     seed: np.random.SeedSequence,
     progress: Progress,
 ) -> ShadowAttack:
-    """Attack a model that learned from `members` and not from `others`.
+    """Attack a model that learned from the first of two tables of `rows` and not from the second.
 
-    `fit_shadow` fits the same model anew, given rows and a seed; `level` is the level of privacy whose limits count.
+    `fit_shadow` fits the same model again, given rows and a seed; `level` is the level of privacy whose limits count.
     """
+    members, others = rows
     if n_shadows < 2:
         raise ConfigError(f"at least 2 shadow models are needed, got {n_shadows}")
     if min(len(members), len(others)) < MIN_ROWS:
@@ -120,7 +120,7 @@ def attack_with_shadows(
             )
             scores.add(k, candidates.scored(shadow), learned)
             advance(1)
-    return _judged(candidates, scores, level, n_shadows)
+    return _outcome(candidates, scores, level, n_shadows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class _Scores:
         return np.where(there.any(0), (raw - mean) / (0.5 * spread + 0.5 * common + SPREAD_FLOOR), 0.0)
 
 
-def _judged(candidates: _Candidates, scores: _Scores, level: str, n_shadows: int) -> ShadowAttack:
+def _outcome(candidates: _Candidates, scores: _Scores, level: str, n_shadows: int) -> ShadowAttack:
     """Figures and findings; all attacks together have 95 % confidence."""
     raw = candidates.scored(candidates.model)
     found = {name: scores.calibrated(name, raw[name]) for name in scores.by_attack}

@@ -106,7 +106,7 @@ def completed(
 
 
 def learn_keys(table: pd.DataFrame, schema: Schema, plan: TablePlan, config: TokenConfig) -> TableCodec | None:
-    """How the keys of a table are written anew."""
+    """How new keys of a table are written."""
     if not plan.keys:
         return None
     columns = [schema.column(name) for name in plan.keys]

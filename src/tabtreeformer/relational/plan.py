@@ -32,7 +32,7 @@ class TablePlan:
     name: str
     columns: tuple[Name, ...]
     keys: tuple[Name, ...]
-    """Columns written anew, each value once: the key that other tables point to, and other identifiers."""
+    """Columns that get new values, each once: the key that other tables point to, and other identifiers."""
     own: tuple[Name, ...]
     """Columns that are learned."""
     main: Link | None = None

@@ -295,7 +295,7 @@ def _words_or_classes(column: Column, n_rows: int, distinct: list[str]) -> Colum
 
 
 def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Column:
-    """Texts with a meaning: categories where they are few, else made up anew by their meaning."""
+    """Texts with a meaning: categories where they are few, else made up by their meaning."""
     said = SAID.get(str(column.meaning), f"{column.meaning}s")
     if column.meaning == JSON:
         return replace(column, kind=TEXT, why="JSON or lists, kept as text: nothing inside is learned")

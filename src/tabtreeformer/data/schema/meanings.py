@@ -30,7 +30,7 @@ PEOPLE = (PERSON, FIRST, LAST, EMAIL)
 NEARLY_ALL = 0.95
 """Share of texts that must have the form of a meaning; a table may hold a few misspelt ones."""
 MAX_TEXTS = 2000
-"""Texts that are looked at."""
+"""Texts that are inspected."""
 _EMAIL = re.compile(r"[\w.+%'-]+@[\w-]+(\.[\w-]+)+")
 _URL = re.compile(r"(https?|ftp)://[^\s/]+\.[^\s/]+(/\S*)?|www\.[^\s/]+\.[^\s/]+(/\S*)?", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)

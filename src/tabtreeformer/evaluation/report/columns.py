@@ -67,7 +67,7 @@ def share_missing(feature: Feature, column: NDArray[Any]) -> float:
 
 
 def _worth_a_look(card: Mapping[str, Any]) -> list[str]:
-    """Why a column is marked, in words."""
+    """Why a column is marked, as a sentence."""
     why = []
     if card["score"] is not None and card["score"] < LOOK_SHAPE:
         why.append("distribution")

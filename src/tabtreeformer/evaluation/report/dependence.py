@@ -19,7 +19,7 @@ MAX_LABELS = 20
 """Categories of a column that are distinguished; the others count as one."""
 MAX_ROWS = 10_000
 MAX_PAIRS = 1_000
-"""Pairs that are looked at, drawn at random where there are more."""
+"""Pairs that are measured, drawn at random where there are more."""
 ROUNDS = 15
 
 Floats = NDArray[np.float64]

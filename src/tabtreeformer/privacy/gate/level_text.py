@@ -1,4 +1,4 @@
-"""The level of privacy in words: what holds, up to how many rows, and what to do where it does not."""
+"""The level of privacy as sentences: what holds, up to how many rows, and what to do where it does not."""
 
 from __future__ import annotations
 
