@@ -31,6 +31,7 @@ from .notebook.methods import Shown
 from .privacy.attacked import Attacked
 from .privacy.dp import DP
 from .privacy.gate import check_rows, gate_seed, verdict_lines, verdict_on, warn_if_failed, warn_if_file_leaks
+from .privacy.quality import quality_lines
 from .sampling.methods import Drawing, Scoring
 from .sharing.hub import OnHub
 
@@ -228,7 +229,11 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         return self._announced(seed, progress)
 
     def _verdict(self, fitted: Fitted, evidence: Any, seed: np.random.SeedSequence, progress: Progress) -> Any:
-        return verdict_on(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
+        verdict = verdict_on(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
+        if self.verbose:  # whoever waits for the fit wants to know what came of it
+            for line in quality_lines(fitted, evidence, self.budget_seconds):
+                progress.note(line)
+        return verdict
 
     def _take(self, df: Any, holdout: Any, seed: np.random.SeedSequence, progress: Progress) -> tuple[Any, Any]:
         """The rows to learn from, and those that are set aside."""

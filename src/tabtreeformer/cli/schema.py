@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ..data.schema import Schema
 
+FILE_WIDTH = 200
+"""Letters per line where there is no terminal: a reason should be in one line of a file."""
 FLOOR = 5
 """Rows that a value needs to take part in a law, as by default when fitting."""
 
@@ -90,6 +92,8 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
     more = () if df is None else ("missing", "e.g.")
     table = Table("column", "kind", "dtype", *more, "why", box=None, header_style="bold")
     for column in found.columns:

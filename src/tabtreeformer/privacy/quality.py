@@ -1,0 +1,34 @@
+"""What came of a fit, in words: a quick look at new rows next to real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..artifact.fitted import Fitted
+from ..evaluation.quick_look import MAX_ROWS, quick_look
+from ..fitting.evidence import Evidence
+from ..sampling.writer import writer_of
+
+
+def quality_lines(fitted: Fitted, evidence: Evidence, budget_seconds: float | None) -> tuple[str, ...]:
+    """Sentences about the quality of the rows; first, whether time ran out before anything was learned."""
+    n_rows = int(fitted.record["rows"])
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.permutation(n_rows)[:MAX_ROWS])
+    writer = writer_of(fitted)
+    rows = writer.decode(writer.write(min(max(n_rows, 2), MAX_ROWS)))
+    lines = quick_look(evidence.take(chosen), rows, fitted.schema, len(fitted.codec.texts))
+    return (*_out_of_time(evidence, n_rows, budget_seconds), *lines)
+
+
+def _out_of_time(evidence: Evidence, n_rows: int, budget_seconds: float | None) -> tuple[str, ...]:
+    """Whether the budget ended training before each network had seen its half of the rows once."""
+    if budget_seconds is None or not evidence.histories:
+        return ()
+    steps = min(history.steps for history in evidence.histories)
+    if min(history.rows for history in evidence.histories) >= n_rows / 2:
+        return ()
+    return (
+        f"stopped by the budget after {steps:,} step{'s' * (steps != 1)}, before the networks saw every row once: "
+        f"columns are nearly independent of each other in new rows; give more time, fewer rows, or preset 'trees'",
+    )
