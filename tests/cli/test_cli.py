@@ -380,7 +380,7 @@ def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
     assert code == 0, err
     assert "column 'id' is left out: a key has no distribution" in err
     page = (tmp_path / "r.html").read_text()
-    assert "Column “name” is left out: free text is not compared" in page
+    assert "Not compared: name; free text is not compared" in page
     assert "2024-" in page
     assert "missing: " in page
     code, out, _ = run("inspect", "m.tabtree")
