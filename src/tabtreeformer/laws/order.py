@@ -25,10 +25,10 @@ from .sentences import listed, names_in, quoted, said, unsaid
 
 POINTS = 101
 """Quantiles of the distance between two columns that are kept."""
-MIN_SHUFFLED, MIN_SHARE, MIN_NEAR_SHARE = 20.0, 0.02, 0.1
+MIN_SHUFFLED, MIN_SHARE, MIN_NEAR_SHARE = 20.0, 0.02, 0.03
 """Rows that would break the law if the columns were shuffled, at least; the share of rows, and that of a near law."""
-MAX_SEEN = 0.1
-"""Rows that break it, as a share of those."""
+MAX_SEEN, MAX_SEEN_RARE, RARE = 0.1, 0.03, 0.1
+"""Rows that break it, as a share of those; and where those are fewer than a share of all rows."""
 MAX_EXCEPTIONS = 0.02
 """… and as a share of all rows."""
 MIN_ROWS = 50
@@ -280,7 +280,8 @@ def _compare(greater: NDArray[np.float64], lesser: NDArray[np.float64], ordered:
     seen = int((greater < lesser).sum())
     shuffled = float(np.mean(1 - np.searchsorted(ordered, greater, side="right") / len(ordered))) * n_rows
     share = MIN_NEAR_SHARE if seen else MIN_SHARE
-    if shuffled < max(MIN_SHUFFLED, share * n_rows) or seen > min(MAX_SEEN * shuffled, MAX_EXCEPTIONS * n_rows):
+    most = MAX_SEEN if shuffled >= RARE * n_rows else MAX_SEEN_RARE
+    if shuffled < max(MIN_SHUFFLED, share * n_rows) or seen > min(most * shuffled, MAX_EXCEPTIONS * n_rows):
         return 0
     return 1 if seen else 2
 
