@@ -191,9 +191,10 @@ def _refuse_broken(law: Law, frame: Frame) -> None:
     broken = applies & ~kept
     if broken.sum() > (1 - getattr(law, "min_share", 1.0)) * applies.sum():
         row = int(np.argmax(broken))
+        said = f"{int(broken.sum()):,} {'row breaks' if broken.sum() == 1 else 'rows break'}"
         cells = ", ".join(f"{n!r} is {frame.values(n)[row]}" for n in (*law.writes, *law.reads))
         raise SchemaError(
-            f"constraint {law.text!r} does not hold in the table: {int(broken.sum()):,} rows break it, the first is "
+            f"constraint {law.text!r} does not hold in the table: {said} it, the first is "
             f"row {row}, where {cells}; drop the constraint or clean the rows"
         )
 
