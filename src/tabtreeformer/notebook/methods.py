@@ -62,8 +62,7 @@ class Shown(Asked):
     ) -> Report:
         """Sample rows, score them against the table that was learned, and return the report.
 
-        In a notebook the report shows itself. It needs the extra `report`, and `eval` where there is a target and a
-        hold-out.
+        In a notebook it shows itself. It needs the extra `report`, and `eval` where a target and a hold-out are given.
 
         Parameters
         ----------
