@@ -23,7 +23,7 @@ from tabtreeformer.privacy.audit.rare import RareValues, is_distinctive
 
 TABLES = Path(__file__).parents[4] / "shared" / "data"
 """The paper's tables, where they are at hand."""
-TOWN, PAY, AGE = "Canaryville", 987654.32, 117
+TOWN, PAY, AGE = "Canaryville", 9876.54, 117
 
 
 @pytest.fixture(scope="module")
