@@ -34,7 +34,7 @@ LABELS = (("circuit", "country"), ("constructor", "nationality"), ("driver", "na
 WRITERS: Mapping[str, Mapping[str, Any]] = {
     "trees": {"preset": "trees"},
     "trees, nothing protected": {"preset": "trees", "tokens": {"rare_floor": 0}, "forest": {"leaf_rows": 3}},
-    "auto": {"preset": "auto", "tokens": {"rare_floor": 0}},
+    "auto": {"preset": "auto", "sampling": {}},
 }
 MEASURES = ("cardinality", "shapes", "pairs", "1-hop", "2-hop")
 PUBLISHED = {
@@ -50,12 +50,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE / "results" / "databases.csv")
     parser.add_argument("--writers", default="trees;trees, nothing protected", help="separated by semicolons")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--databases", default="f1;cdnow", help="separated by semicolons")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     done = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=["database", "writer", "seed"])
     for writer in options.writers.split(";") if options.data.is_dir() else ():
         for seed in range(options.seeds):
-            for database, run in (("f1", _formula_one), ("cdnow", _shop)):
+            for database in options.databases.split(";"):
+                run = {"f1": _formula_one, "cdnow": _shop}[database]
                 there = (done["database"] == database) & (done["writer"] == writer) & (done["seed"] == seed)
                 if not there.any():
                     line = {"database": database, "writer": writer, "seed": seed, **run(options.data, writer, seed)}

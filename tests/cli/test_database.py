@@ -27,8 +27,8 @@ def test_a_database_is_learned_and_written(tables, tmp_path, place):
     write_tables(tables, source)
     assert list(read_tables(source)) == list(tables)
     model = tmp_path / "shop.tabtree"
-    assert run("fit-database", source, "-o", model, *FAST) == 0
-    assert run("sample-database", model, "-o", f"{tmp_path}/new/", "--rows", "customers=12", "--seed", "1", "-q") == 0
+    assert run("fit", source, "-o", model, *FAST) == 0
+    assert run("sample", model, "-o", f"{tmp_path}/new/", "-n", "customers=12", "--seed", "1", "-q") == 0
     new = {name: read_table(tmp_path / "new" / f"{name}.csv") for name in tables}
     assert len(new["customers"]) == 12
     assert set(new["orders"]["customer_id"]) <= set(new["customers"]["id"])
@@ -37,14 +37,14 @@ def test_a_database_is_learned_and_written(tables, tmp_path, place):
 def test_tables_that_exist_are_replaced_only_when_asked(tables, tmp_path, capsys):
     write_tables(tables, f"{tmp_path}/shop/")
     model = tmp_path / "shop.tabtree"
-    assert run("fit-database", tmp_path / "shop", "-o", model, *FAST) == 0
-    assert run("fit-database", tmp_path / "shop", "-o", model, *FAST) == 2
-    assert run("sample-database", model, "-o", f"{tmp_path}/shop/", "-q") == 2
+    assert run("fit", tmp_path / "shop", "-o", model, *FAST) == 0
+    assert run("fit", tmp_path / "shop", "-o", model, *FAST) == 2
+    assert run("sample", model, "-o", f"{tmp_path}/shop/", "-q") == 2
     assert "it exists" in capsys.readouterr().err
     pd.testing.assert_frame_equal(read_table(tmp_path / "shop" / "orders.csv"), tables["orders"])
 
 
 def test_a_link_that_cannot_be_read_is_one_line(tables, tmp_path, capsys):
     write_tables(tables, f"{tmp_path}/shop/")
-    assert run("fit-database", tmp_path / "shop", "--link", "orders", *FAST) == 2
+    assert run("fit", tmp_path / "shop", "--link", "orders", *FAST) == 2
     assert "cannot read the link" in capsys.readouterr().err

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,3 +173,54 @@ def test_keys_match_in_any_database(seed):
     tables, links = random_database(seed)
     model = RelationalTabTreeFormer(**TINY).fit(tables, links)
     check(model.sample(random_state=seed), tables, list(model.links_))
+
+
+@pytest.mark.long
+def test_keys_match_in_ten_thousand_databases():
+    """Resumable: DATABASES="3000:10000" tries only these."""
+    first, last = (int(text) for text in os.environ.get("DATABASES", "0:10000").split(":"))
+    for seed in range(first, last):
+        tables, links = random_database(seed)
+        model = RelationalTabTreeFormer("trees", privacy="off", random_state=seed, verbose=False).fit(tables, links)
+        check(model.sample(random_state=seed), tables, list(model.links_))
+        if seed % 100 == 99:
+            print(f"{seed + 1:,} databases without a broken key", flush=True)
+
+
+def with_change(tables, name, **columns):
+    return {**tables, name: tables[name].assign(**columns)}
+
+
+@pytest.mark.parametrize(
+    ("change", "link", "message"),
+    [
+        (lambda t: with_change(t, "customers", id=7), "customer_id -> customers.id", "the key repeats in 59 rows"),
+        (lambda t: with_change(t, "orders", customer_id="x"), "customer_id -> customers.id", "customer_id holds text"),
+        (lambda t: t, "client -> customers.id", "names a column 'client'"),
+        (lambda t: t, "customer_id -> clients.id", "names a table 'clients'"),
+        (lambda t: {**t, "orders": t["orders"].iloc[:0]}, "customer_id -> customers.id", "'orders' has no rows"),
+        (
+            lambda t: {**t, "customers": t["customers"].iloc[:0]},
+            "customer_id -> customers.id",
+            "'customers' has no rows",
+        ),
+    ],
+)
+def test_bad_links_and_tables_are_named(tables, tiny, change, link, message):
+    wrong = change({name: tables[name] for name in ("customers", "orders")})
+    with pytest.raises(SchemaError, match=message):
+        RelationalTabTreeFormer(**tiny).fit(wrong, [f"orders.{link}"])
+
+
+def test_keys_of_different_types_are_named(tables, tiny):
+    wrong = with_change(tables, "orders", customer_id=tables["orders"]["customer_id"].astype(str))
+    with pytest.raises(SchemaError, match="holds text and customers.id whole numbers"):
+        RelationalTabTreeFormer(**tiny).fit(wrong, ["orders.customer_id -> customers.id"])
+
+
+def test_one_parent_may_have_all_rows(tables):
+    orders = tables["orders"].assign(customer_id=tables["customers"]["id"].iloc[0])
+    pair = {"customers": tables["customers"], "orders": orders}
+    model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False)
+    new = model.fit(pair, ["orders.customer_id -> customers.id"]).sample(random_state=0)
+    check(new, pair, list(model.links_))

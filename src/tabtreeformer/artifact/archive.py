@@ -28,11 +28,13 @@ from .._version import __version__
 from ..errors import ArchiveError
 
 FORMAT, VERSION = "tabtreeformer", 1
+DATABASE = "tabtreeformer database"
+"""The form of a file with the models of several tables."""
 MANIFEST = "manifest.json"
 MAX_MEMBERS, MAX_BYTES, MAX_MANIFEST = 64, 16 * 2**30, 2**20
 MAX_TABLE_MEMBERS = 10_000
 """Members of a file of several tables."""
-MAX_DIRECTORY = 2**16
+MAX_DIRECTORY = 2**17
 """Bytes of the zip's list of members, which is read before anything is known of them."""
 MAX_RATIO, SMALL = 200, 2**16
 """No member unpacks to more than this many times its packed size; the smallest may take a little more."""
@@ -90,6 +92,16 @@ def read_archive(path: str | os.PathLike[str], known: Known | None = None, form:
         raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: {error}") from error
     except OSError as error:
         raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def form_of(path: str | os.PathLike[str]) -> str | None:
+    """What a file says it is, e.g. a model of one table or of a database; None where it is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(MANIFEST) as file:
+            form = load_json(file.read(MAX_MANIFEST)).get("format")
+    except (*_BROKEN, OSError, AttributeError):
+        return None
+    return form if isinstance(form, str) else None
 
 
 def dump_json(data: Any) -> bytes:

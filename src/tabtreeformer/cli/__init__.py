@@ -23,14 +23,12 @@ from .command import command
 from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
-from .fit_database import fit_database
 from .impute import impute
 from .inspect import inspect
 from .mcp import mcp
 from .predict import predict
 from .push import push
 from .sample import sample
-from .sample_database import sample_database
 from .schema import schema
 from .score import score
 from .ui import ui
@@ -63,8 +61,6 @@ for function in (
     push,
     mcp,
     ui,
-    fit_database,
-    sample_database,
 ):
     # Docstrings are raw; what keeps help from running examples together is a real backspace.
     app.command(help=cleandoc(function.__doc__ or "").replace(r"\b", "\b"))(command(function))

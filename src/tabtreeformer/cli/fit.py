@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .fit_database import TogetherOptions, fit_together
 from .fit_input import InputOptions, Paths, read_input, where
 from .options import SOURCES, ColumnOptions, FitOptions, Overwrite, RuntimeOptions, SourceOptions
 from .runs import check_paths, fit_and_save, is_finished, run_folder, run_seed
@@ -82,8 +83,16 @@ class RunOptions:
 
 
 def fit(
-    table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}; or a folder of files.", show_default=False)],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help=f"The table: {SOURCES}; or a folder of files. A database or a folder of different tables is learned "
+            "as tables that belong together.",
+            show_default=False,
+        ),
+    ],
     learning: LearnOptions,
+    together: TogetherOptions,
     columns: ColumnOptions,
     run: RunOptions,
     reading: InputOptions,
@@ -101,12 +110,18 @@ def fit(
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
       ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
       ttf fit data.csv --preset L --resume        # run it again to continue after Ctrl-C, a crash or a kill
+      ttf fit shop.duckdb -o shop.tabtree         # all its tables, with links that are found
+      ttf fit folder/ --link "orders.customer_id -> customers.id" --order orders.date
+      ttf fit visits.csv --group patient --order day
       ttf fit data.csv --schema schema.json --epsilon 4 --delta 1e-6
 
     \b
     Ctrl-C or SIGTERM while the networks train writes the best model so far and exits with 130; a second one stops
     at once. An existing model is replaced only with --overwrite.
     """
+    if together.asked(table, source):
+        fit_together(table, together, learning, columns, run, reading, source, runtime)
+        return
     team = _team(learning)
     quiet = runtime.quiet or not team.first
     paths = where(table, run.output, source, reading.holdout is not None)

@@ -1,90 +1,139 @@
-"""`ttf fit-database`: learn tables that belong together and write one model file."""
+"""`ttf fit` of tables that belong together: a folder or a database of several, or one table with groups of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import FitOptions, Overwrite, RuntimeOptions
+from .options import ColumnOptions, RuntimeOptions, SourceOptions
 from .outputs import check_output
+
+if TYPE_CHECKING:
+    from .fit import LearnOptions, RunOptions
+    from .fit_input import InputOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatabaseOptions(FitOptions):
-    """How tables belong together, and how they are learned."""
+class TogetherOptions:
+    """How tables, or rows of a table, belong together."""
 
-    preset: Annotated[
-        str, typer.Option(help="auto, or trees: trees that write, in seconds, with little protection.")
-    ] = "auto"
     links: Annotated[
         list[str] | None,
         typer.Option(
             "--link",
             metavar="CHILD.COLUMN -> PARENT.KEY",
-            help="A link, e.g. 'orders.customer_id -> customers.id'. By default links are found by name, type and "
-            "values, and printed. Can be given more than once.",
+            help="Of several tables: a link, e.g. 'orders.customer_id -> customers.id'. By default links are found by "
+            "name, type and values, and printed. Can be given more than once.",
         ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(help="Of one table: the column whose equal values belong together, e.g. the id of a patient."),
     ] = None
     orders: Annotated[
         list[str] | None,
         typer.Option(
-            "--order", metavar="TABLE.COLUMN", help="Column by which the rows of a parent are ordered, e.g. a date."
+            "--order",
+            metavar="[TABLE.]COLUMN",
+            help="Column by which the rows of a group or of a parent are ordered, e.g. orders.date.",
         ),
     ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Of several tables: the one whose rows are protected, each with all rows that belong to it."),
+    ] = None
     dangling: Annotated[
-        str, typer.Option(help="Keys that point to no row: error, or missing to learn them as missing.")
+        str, typer.Option(help="Of several tables: keys that point to no row are an error, or learned as missing.")
     ] = "error"
 
+    def asked(self, table: str, source: SourceOptions) -> bool:
+        """Whether there are several tables to learn, or groups of rows."""
+        from ..data.io.several import holds_several
 
-def fit_database(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A folder of files, one per table, or a database: shop.duckdb, sqlite:///shop.db.", show_default=False
-        ),
-    ],
-    database: DatabaseOptions,
+        if self.group is not None or self.links:
+            return True
+        return source.query is None and source.table_name is None and holds_several(table, **source.given())
+
+
+def fit_together(
+    table: str,
+    together: TogetherOptions,
+    learning: LearnOptions,
+    columns: ColumnOptions,
+    run: RunOptions,
+    reading: InputOptions,
+    source: SourceOptions,
     runtime: RuntimeOptions,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Model file; by default the source's name with .tabtree.")
-    ] = None,
-    overwrite: Overwrite = False,
 ) -> None:
-    r"""Learn tables that belong together: parents and their children, with keys that match.
-
-    \b
-    Examples:
-      ttf fit-database shop.duckdb -o shop.tabtree
-      ttf fit-database folder/ --link "orders.customer_id -> customers.id" --order orders.date
-      ttf sample-database shop.tabtree -o new/
-    """
+    """Learn tables or rows that belong together, and write one model file."""
+    from .._runtime.progress import parse_duration
+    from ..data.io import read_table
     from ..data.io.several import read_tables
     from ..relational import RelationalTabTreeFormer
+    from .fit import model_sections
 
-    path = output or Path(f"{Path(source.rstrip('/')).name.split('.')[0] or 'database'}.tabtree")
-    check_output(path, [source], overwrite)
+    _refuse(learning, columns, run, reading)
+    path = run.output or Path(f"{Path(table.rstrip('/')).name.split('.')[0] or 'database'}.tabtree")
+    check_output(path, [table], run.overwrite)
     model = RelationalTabTreeFormer(
-        database.preset,
-        dangling=database.dangling,
-        random_state=database.seed,
+        learning.preset,
+        unit=together.unit,
+        dangling=together.dangling,
+        random_state=learning.seed,
         verbose=not runtime.quiet,
-        privacy=database.privacy,
+        privacy=learning.privacy,
         device=runtime.device,
-        budget_seconds=database.budget_seconds(),
-        **database.sections(),
+        budget_seconds=None if learning.budget is None else parse_duration(learning.budget),
+        **model_sections(learning),
     )
-    model.fit(read_tables(source), database.links, order=_orders(database.orders))
+    options = source.given()
+    if together.group is not None:
+        order = _single_order(together.orders)
+        model.fit(read_table(table, **options), group=together.group, order=order)
+    else:
+        model.fit(read_tables(table, **options), together.links, order=_orders(together.orders))
     model.save(path)
-    runtime.echo(f"wrote {path}; sample from it with: ttf sample-database {path} -o new/")
+    runtime.echo(f"wrote {path}; sample from it with: ttf sample {path} -o new{'.csv' if together.group else '/'}")
 
 
-def _orders(texts: list[str] | None) -> dict[str, str | int]:
+def _refuse(learning: LearnOptions, columns: ColumnOptions, run: RunOptions, reading: InputOptions) -> None:
+    """Refuse options that would have no effect on tables that belong together."""
     from ..errors import ConfigError
 
-    orders: dict[str, str | int] = {}
+    given = {
+        "--target": learning.target,
+        "--sensitive": learning.sensitive,
+        "--epsilon": learning.epsilon,
+        "--delta": learning.delta,
+        "--categorical": columns.categorical,
+        "--schema": columns.schema_file,
+        "--checkpoint": run.checkpoint,
+        "--resume": run.resume,
+        "--keep-checkpoint": run.keep_checkpoint,
+        "--holdout": reading.holdout,
+        "--stream": reading.stream,
+        "--drop-missing": reading.drop_missing,
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(f"{name} is not available for tables that belong together; leave it out")
+
+
+def _single_order(texts: list[str] | None) -> str | None:
+    from ..errors import ConfigError
+
+    if texts and len(texts) > 1:
+        raise ConfigError("the rows of a group have one order; give --order once")
+    return texts[0] if texts else None
+
+
+def _orders(texts: list[str] | None) -> dict[str, Any]:
+    from ..errors import ConfigError
+
+    orders: dict[str, Any] = {}
     for text in texts or ():
         table, dot, column = text.partition(".")
         if not dot:

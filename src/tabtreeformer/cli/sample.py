@@ -11,6 +11,7 @@ import typer
 from .conditions import CONDITION, named, read_conditions, read_mix
 from .options import SOURCES, AcceptRisk, Model, RuntimeOptions, TargetOptions
 from .outputs import check_output, check_table_output
+from .sample_database import TogetherOptions, is_database, sample_together
 
 if TYPE_CHECKING:
     from ..synthesizer import TabTreeFormer
@@ -74,15 +75,28 @@ class StreamOptions:
         return self != StreamOptions()
 
 
+Number = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-n",
+        "--rows",
+        metavar="N",
+        help="Number of rows. Of a database, of a table without parents: customers=500; by default as learned.",
+        show_default=False,
+    ),
+]
+
+
 def sample(
     model: Model,
-    rows: Annotated[int, typer.Option("-n", "--rows", help="Number of rows.", show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
     question: QuestionOptions,
     streaming: StreamOptions,
+    together: TogetherOptions,
     target: TargetOptions,
     runtime: RuntimeOptions,
     accept_risk: AcceptRisk = None,
+    number: Number = None,
 ) -> None:
     r"""Write exactly as many new rows as asked for, all of which meet what is given.
 
@@ -99,6 +113,8 @@ def sample(
       ttf sample model.tabtree -n 500 -o new.csv --given sex=Female --given age=30..40 --given "hours=>=40"
       ttf sample model.tabtree -n 500 -o new.csv --given "state=CA,NY" --given "job=!=none" --given note=missing
       ttf sample model.tabtree -n 500 -o new.csv --balance class
+      ttf sample shop.tabtree -o new/             # all tables of a database
+      ttf sample shop.tabtree -o new.duckdb -n customers=500 --given customers.country=DE --children orders=3
       ttf sample failed.tabtree -n 500 -o new.csv --accept-risk "stays in this room, for a unit test"
       ttf sample model.tabtree -n 500 -o new.csv --mix "class=a:0.3,b:0.7"
     """
@@ -107,6 +123,10 @@ def sample(
     from ..privacy.gate import check_release
 
     options = target.given()
+    if is_database(model):
+        sample_together(model, number, output, question, together, options, runtime, accept_risk)
+        return
+    rows = _one_number(number)
     goal = _goal(output, rows, model, streaming, options)
     if goal.finished_file:
         runtime.echo(f"{goal.name} is finished, nothing to continue; write it again with --overwrite")
@@ -123,6 +143,17 @@ def sample(
     runtime.echo(
         f"wrote {rows:,} rows × {len(fitted.fitted_.schema.names)} columns to {goal.name}{speed}", err=output == "-"
     )
+
+
+def _one_number(texts: list[str] | None) -> int:
+    from ..errors import ConfigError
+
+    if not texts:
+        raise ConfigError("say how many rows with -n, e.g. -n 1000")
+    try:
+        return int(texts[-1])
+    except ValueError:
+        raise ConfigError(f"-n takes a whole number, got {texts[-1]!r}") from None
 
 
 @dataclass(frozen=True)

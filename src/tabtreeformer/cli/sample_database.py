@@ -1,58 +1,133 @@
-"""`ttf sample-database`: write new tables from a model of a database."""
+"""`ttf sample` of a model of tables that belong together."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Model, Overwrite, RuntimeOptions
+from .options import RuntimeOptions
 
-
-def sample_database(
-    model: Model,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="A folder (a name that ends in a slash) or a database.", show_default=False
-        ),
-    ],
-    runtime: RuntimeOptions,
-    scale: Annotated[float, typer.Option(help="Size compared with the tables that were learned.")] = 1.0,
-    rows: Annotated[
-        list[str] | None,
-        typer.Option("--rows", metavar="TABLE=N", help="Rows of a table without parents. Can be given more than once."),
-    ] = None,
-    ending: Annotated[str, typer.Option(help="Ending of the files in a folder: .csv, .parquet, .jsonl.")] = ".csv",
-    seed: Annotated[int | None, typer.Option(help="Same seed, same tables.", show_default=False)] = None,
-    overwrite: Overwrite = False,
-) -> None:
-    r"""Write new tables whose keys match, with the columns and types of those that were learned.
-
-    \b
-    Examples:
-      ttf sample-database shop.tabtree -o new/
-      ttf sample-database shop.tabtree -o new.duckdb --scale 0.1 --seed 7
-      ttf sample-database shop.tabtree -o new/ --rows customers=500
-    """
-    from ..data.io.several import check_tables_target, write_tables
+if TYPE_CHECKING:
     from ..relational import RelationalTabTreeFormer
+    from .sample import QuestionOptions
 
+
+@dataclass(frozen=True, kw_only=True)
+class TogetherOptions:
+    """What only a model of several tables understands."""
+
+    scale: Annotated[
+        float | None,
+        typer.Option(help="Of a database: its size compared with the one that was learned.", show_default=False),
+    ] = None
+    children: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE=N", help="Of a database: the number of rows of a table per parent. Can be given repeatedly."
+        ),
+    ] = None
+    ending: Annotated[
+        str, typer.Option(help="Of a database: ending of the files in a folder, .csv, .parquet or .jsonl.")
+    ] = ".csv"
+
+
+def is_database(path: Path) -> bool:
+    """Whether a model file holds several tables."""
+    from ..artifact.archive import DATABASE, form_of
+
+    return form_of(path) == DATABASE
+
+
+def sample_together(
+    model: Path,
+    rows: list[str] | None,
+    output: str,
+    question: QuestionOptions,
+    together: TogetherOptions,
+    options: dict[str, Any],
+    runtime: RuntimeOptions,
+    accept_risk: str | None,
+) -> None:
+    """Write new tables whose keys match, with the columns and types of those that were learned."""
+    import warnings
+
+    from ..data.io import write_table
+    from ..data.io.several import check_tables_target, write_tables
+    from ..errors import ConfigError, PrivacyWarning
+    from ..privacy.gate import check_release
+    from ..relational import RelationalTabTreeFormer
+    from .outputs import check_table_output
+
+    if question.balance or question.mix or question.settings:
+        raise ConfigError("--balance, --mix and --set are not available for tables that belong together")
     fitted = RelationalTabTreeFormer.load(model, device=runtime.device, verbose=not runtime.quiet)
-    check_tables_target(output, list(fitted.tables_), ending=ending, overwrite=overwrite)
-    tables = fitted.sample(_numbers(rows), scale=scale, random_state=seed)
-    named = tables if isinstance(tables, dict) else {"rows": tables}
-    write_tables(named, output, ending=ending, overwrite=overwrite)
-    runtime.echo(", ".join(f"{name}: {len(table):,} rows" for name, table in named.items()) + f" in {output}")
+    overwrite = bool(options.get("overwrite"))
+    one = fitted.has_groups
+    if one:
+        check_table_output(output, [model], options)
+    else:
+        check_tables_target(output, list(fitted.tables_), ending=together.ending, overwrite=overwrite)
+    if check_release(model, {"privacy": fitted.privacy_}, accept_risk, sum(t.n_rows for t in fitted.tables_.values())):
+        runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
+        tables = fitted.sample(
+            _numbers(rows, one=one),
+            scale=1.0 if together.scale is None else together.scale,
+            given=_conditions(question.conditions, fitted),
+            children=_children(together.children),
+            random_state=question.seed,
+        )
+    if one:
+        write_table(tables, output, **options)
+        runtime.echo(f"wrote {len(tables):,} rows × {tables.shape[1]} columns to {output}", err=output == "-")
+        return
+    write_tables(tables, output, ending=together.ending, overwrite=overwrite)
+    runtime.echo(", ".join(f"{name}: {len(table):,} rows" for name, table in tables.items()) + f" in {output}")
 
 
-def _numbers(texts: list[str] | None) -> dict[str, int] | None:
+def _numbers(texts: list[str] | None, *, one: bool) -> dict[str, int] | int | None:
+    from ..errors import ConfigError
+
+    if texts and len(texts) == 1 and texts[0].isdecimal():
+        return int(texts[0])
+    if texts and one:
+        raise ConfigError(f"-n takes the number of groups, got {texts[0]!r}")
+    return _pairs(texts, "-n takes a table and a number, e.g. customers=500") or None
+
+
+def _children(texts: list[str] | None) -> dict[str, int] | None:
+    return _pairs(texts, "--children takes a table and a number, e.g. orders=3") or None
+
+
+def _pairs(texts: list[str] | None, usage: str) -> dict[str, int]:
     from ..errors import ConfigError
 
     numbers: dict[str, int] = {}
     for text in texts or ():
         table, _, number = text.rpartition("=")
         if not table or not number.isdecimal():
-            raise ConfigError(f"--rows takes a table and a number, e.g. customers=500, got {text!r}")
+            raise ConfigError(f"{usage}, got {text!r}")
         numbers[table] = int(number)
-    return numbers or None
+    return numbers
+
+
+def _conditions(texts: list[str] | None, fitted: RelationalTabTreeFormer) -> dict[str, Any] | None:
+    """Conditions by `table.column`, read as those of the table's own model are."""
+    from ..errors import ConfigError
+    from .conditions import read_conditions
+
+    read: dict[str, Any] = {}
+    for text in texts or ():
+        name, dot, rest = text.partition(".")
+        table = fitted.tables_.get(name)
+        if not dot or table is None or table.model is None:
+            raise ConfigError(
+                f"--given takes a table, a column and a condition, e.g. customers.country=DE, got {text!r}"
+            )
+        for column, value in read_conditions([rest], table.model.fitted_.codec).items():
+            read[f"{name}.{column}"] = value
+    return read or None

@@ -1,13 +1,16 @@
 """Tables that belong together, real and synthetic: keys, numbers of children, columns, pairs within and across tables.
 
-The measures are those of SyntheRela: cardinality similarity, column shapes, pair trends within a table, and trends of
-pairs whose columns lie k links apart.
+The measures are those of SyntheRela: cardinality similarity, column shapes, pair trends within a table, trends of pairs
+whose columns lie k links apart, and how well boosted trees tell parents with their aggregated children from real ones.
+Rows in order have measures of their own, and parents are predicted from their children. Real units that nobody learned
+from, and children that do not know their parents, are measured the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,10 +18,15 @@ import pandas as pd
 
 from ..data.links import Link, Tables, dangling, parent_numbers
 from ..data.schema import Schema
+from .aggregates import aggregated, own_columns
 from .evaluate import evaluate
 from .metrics.fidelity import ks_complement
+from .parents import predicted, told_apart
+from .sequences import sequence_scores
 
 MAX_HOPS = 2
+MAX_PREDICTED = 3
+"""Columns of a parent that are predicted from its children."""
 MIN_ROWS = 2
 """A synthetic table of fewer rows resembles nothing."""
 
@@ -32,11 +40,22 @@ class DatabaseScores:
     cardinality: Mapping[str, float]
     """By link: similarity of the distributions of the number of children."""
     shapes: Mapping[str, float]
-    """By table."""
+    """By column, named with its table."""
     pairs: Mapping[str, float]
-    """By table; tables of one column have none."""
+    """By pair of columns of the same table."""
     hops: Mapping[int, Mapping[str, float]]
-    """By the number of links between two tables: trends of the pairs of their columns, by the path."""
+    """By the number of links between two tables: trends of the pairs of their columns."""
+
+    detection: Mapping[str, float] = field(default_factory=dict)
+    """By parent table: AUC with which it is told from the real one with its aggregated children; 0.5 is best."""
+    sequences: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By link whose rows are in order: lengths, spacing, order, autocorrelation, transitions."""
+    utility: Mapping[str, float] = field(default_factory=dict)
+    """By parent's column: how well it is predicted from children by trees that learned from these tables."""
+    held_out: DatabaseScores | None = None
+    """The same of real tables that nobody learned from."""
+    independent: DatabaseScores | None = None
+    """The same of the real tables with children that do not know their parents."""
 
     def summary(self) -> dict[str, float]:
         """Means of each measure."""
@@ -46,11 +65,28 @@ class DatabaseScores:
             "shapes": _mean(self.shapes),
             "pairs": _mean(self.pairs),
         }
-        return means | {f"{k}-hop": _mean(scores) for k, scores in self.hops.items() if scores}
+        means |= {f"{k}-hop": _mean(scores) for k, scores in self.hops.items() if scores}
+        means |= {"detection of parents": _mean(self.detection)} if self.detection else {}
+        means |= {"utility of children": _mean(self.utility)} if self.utility else {}
+        for name in dict.fromkeys(name for scores in self.sequences.values() for name in scores):
+            means[name] = _mean({k: scores[name] for k, scores in self.sequences.items() if name in scores})
+        return means
+
+    def compared(self) -> pd.DataFrame:
+        """The means beside those of held-out and of independent tables, a row per measure."""
+        sides = {"synthetic": self, "real held-out": self.held_out, "independent children": self.independent}
+        return pd.DataFrame({name: side.summary() for name, side in sides.items() if side is not None})
 
 
 def evaluate_database(
-    real: Tables, synthetic: Tables, links: Sequence[Link], schemas: Mapping[str, Schema] | None = None
+    real: Tables,
+    synthetic: Tables,
+    links: Sequence[Link],
+    schemas: Mapping[str, Schema] | None = None,
+    *,
+    holdout: Tables | None = None,
+    orders: Mapping[str, Any] | None = None,
+    references: bool = False,
 ) -> DatabaseScores:
     """Compare a synthetic database with a real one.
 
@@ -62,6 +98,13 @@ def evaluate_database(
         Which columns point to which table.
     schemas
         What the columns of the real tables are; inferred where not given.
+    holdout
+        Real tables of units that nobody learned from: they are measured too, and parents are predicted on them.
+    orders
+        The column by which the rows of a table are ordered, by table: lengths, spacing, order, autocorrelation and
+        transitions are compared.
+    references
+        Measure children that do not know their parents too.
 
     Examples
     --------
@@ -70,37 +113,118 @@ def evaluate_database(
     (0, 1.0)
     """
     kinds = {name: (schemas or {}).get(name) or Schema.infer(frame) for name, frame in real.items()}
-    keys = {(link.parent, column) for link in links for column in link.key}
-    keys |= {(link.child, column) for link in links for column in link.columns}
-    own = {name: [c for c in frame.columns if (name, c) not in keys] for name, frame in real.items()}
-    scored = {
-        name: _scores(real[name][columns], synthetic[name][columns], _part(kinds[name], columns))
-        for name, columns in own.items()
-        if columns
-    }
-    return DatabaseScores(
-        broken_keys=broken_keys(synthetic, links),
-        cardinality={link.text: _cardinality(real, synthetic, link) for link in links},
-        shapes={name: scores[0] for name, scores in scored.items() if not np.isnan(scores[0])},
-        pairs={name: scores[1] for name, scores in scored.items() if not np.isnan(scores[1])},
-        hops={k: _hops(real, synthetic, kinds, own, links, k) for k in range(1, MAX_HOPS + 1)},
-    )
+    compare = _Comparison(real, links, kinds, own_columns(real, links), dict(orders or {}), holdout)
+    scores = compare.scores(synthetic)
+    if holdout is not None:
+        scores = replace(scores, held_out=compare.scores(holdout, learned=real))
+    if references:
+        scores = replace(scores, independent=compare.scores(independent_children(real, links)))
+    return scores
+
+
+def independent_children(tables: Tables, links: Sequence[Link]) -> dict[str, pd.DataFrame]:
+    """The same tables with the own columns of every child dealt out at random: keys stay, ties are lost."""
+    rng, own = np.random.default_rng(0), own_columns(tables, links)
+    dealt = dict(tables)
+    for name in {link.child for link in links}:
+        frame = tables[name].reset_index(drop=True).copy()
+        order = rng.permutation(len(frame))
+        for column in own[name]:
+            frame[column] = frame[column].take(order).set_axis(frame.index)
+        dealt[name] = frame
+    return dealt
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What tables are compared with."""
+
+    real: Tables
+    links: Sequence[Link]
+    kinds: Mapping[str, Schema]
+    own: Mapping[str, Sequence[Any]]
+    orders: Mapping[str, Any]
+    holdout: Tables | None
+
+    def scores(self, synthetic: Tables, learned: Tables | None = None) -> DatabaseScores:
+        """Scores of tables; models that predict learn from them, or from those that are `learned`."""
+        real, links, kinds = self.real, self.links, self.kinds
+        scored = [
+            _scores(name, real[name][columns], synthetic[name][columns], _part(kinds[name], columns))
+            for name, columns in self.own.items()
+            if columns
+        ]
+        return DatabaseScores(
+            broken_keys=broken_keys(synthetic, links),
+            cardinality={link.text: _cardinality(real, synthetic, link) for link in links},
+            shapes={column: score for shapes, _ in scored for column, score in shapes.items()},
+            pairs={pair: score for _, pairs in scored for pair, score in pairs.items()},
+            hops={k: _hops(real, synthetic, kinds, self.own, links, k) for k in range(1, MAX_HOPS + 1)},
+            detection=self._detection(synthetic),
+            sequences=self._sequences(synthetic),
+            utility=self._utility(synthetic if learned is None else learned),
+        )
+
+    def _parents(self, tables: Tables, name: str) -> pd.DataFrame:
+        return aggregated(tables, self.links, self.kinds, self.own, name)
+
+    def _detection(self, synthetic: Tables) -> dict[str, float]:
+        names = dict.fromkeys(link.parent for link in self.links)
+        found = {name: told_apart(self._parents(self.real, name), self._parents(synthetic, name)) for name in names}
+        return {name: area for name, area in found.items() if not np.isnan(area)}
+
+    def _sequences(self, synthetic: Tables) -> dict[str, dict[str, float]]:
+        return {
+            link.text: sequence_scores(
+                self.real, synthetic, link, self.orders[link.child], self.kinds[link.child], self.own[link.child]
+            )
+            for link in self.links
+            if link.child in self.orders and len(synthetic[link.child]) >= MIN_ROWS
+        }
+
+    def _utility(self, learned: Tables) -> dict[str, float]:
+        """Columns of parents, predicted from their children on parents that nobody learned from."""
+        if self.holdout is None:
+            return {}
+        found = {}
+        for name in dict.fromkeys(link.parent for link in self.links):
+            train, test = self._parents(learned, name), self._parents(self.holdout, name)
+            for column in self.own[name][:MAX_PREDICTED]:
+                score = predicted(train, test, str(column), _texts(self.kinds[name]))
+                if not np.isnan(score):
+                    found[f"{name}.{column}"] = score
+        return found
+
+
+def _texts(schema: Schema) -> Schema:
+    """The schema with names as texts, as aggregated tables have them."""
+    return Schema(tuple(replace(column, name=str(column.name)) for column in schema.columns))
 
 
 def _part(schema: Schema, columns: Sequence[Any]) -> Schema:
     return Schema(tuple(schema.column(name) for name in columns))
 
 
-def _scores(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> tuple[float, float]:
-    """Shape and trend of one table."""
+def _scores(
+    name: str, real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Shapes of the columns of one table, and trends of their pairs; zero where there are too few rows to compare."""
+    columns = [f"{name}.{column}" for column in real.columns]
     if len(synthetic) < MIN_ROWS:
-        return 0.0, 0.0
+        return dict.fromkeys(columns, 0.0), dict.fromkeys((" × ".join(p) for p in combinations(columns, 2)), 0.0)
     metrics = ["shape", "trend"] if real.shape[1] > 1 else ["shape"]
     try:
         found = evaluate(real, None, synthetic, schema=schema, metrics=metrics, references=False).scores
     except ValueError:  # nothing in it can be compared: keys and texts alone
-        return np.nan, np.nan
-    return found["shape"].value, found["trend"].value if "trend" in found else np.nan
+        return {}, {}
+    shapes = {f"{name}.{part['column']}": part["score"] for part in found["shape"].breakdown["columns"]}
+    pairs = found["trend"].breakdown["pairs"] if "trend" in found else ()
+    trends = {" × ".join(f"{name}.{column}" for column in pair["columns"]): pair["score"] for pair in pairs}
+    return _known(shapes), _known(trends)
+
+
+def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: score for name, score in scores.items() if score is not None and not np.isnan(score)}
 
 
 def _cardinality(real: Tables, synthetic: Tables, link: Link) -> float:
@@ -127,30 +251,25 @@ def _hops(
     k: int,
 ) -> dict[str, float]:
     """Trends between the columns of tables that are k links apart, upward from each table."""
-    scores = {}
+    scores: dict[str, float | None] = {}
     for path in _paths(links, k):
         low, high = path[0].child, path[-1].parent
         if low == high or not own[low] or not own[high]:
             continue
         joined = [_joined(tables, path, own) for tables in (real, synthetic)]
         path_text = " -> ".join([low, *(link.parent for link in path)])
-        if len(joined[1]) < MIN_ROWS:
-            scores[path_text] = 0.0
-            continue
         columns = [c for name in (low, high) for c in _part(kinds[name], own[name]).columns]
         names = list(joined[0].columns)
+        n_low = len(own[low])
+        if len(joined[1]) < MIN_ROWS:
+            scores |= {f"{path_text}: {a} × {b}": 0.0 for a in names[:n_low] for b in names[n_low:]}
+            continue
         schema = Schema(tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True)))
         found = evaluate(joined[0], None, joined[1], schema=schema, metrics=["trend"], references=False).scores
-        n_low = len(own[low])
-        across = [
-            pair["score"]
-            for pair in found["trend"].breakdown["pairs"]
-            if (names.index(pair["columns"][0]) < n_low) != (names.index(pair["columns"][1]) < n_low)
-        ]
-        known = [score for score in across if score is not None and not np.isnan(score)]
-        if known:
-            scores[path_text] = float(np.mean(known))
-    return scores
+        for pair in found["trend"].breakdown["pairs"]:
+            if (names.index(pair["columns"][0]) < n_low) != (names.index(pair["columns"][1]) < n_low):
+                scores[f"{path_text}: {' × '.join(pair['columns'])}"] = pair["score"]
+    return _known(scores)
 
 
 def _paths(links: Sequence[Link], k: int) -> list[tuple[Link, ...]]:

@@ -52,7 +52,7 @@ def fit_table(
             identity(table.frame, setup.schema, config, setup.relations, seed, resources.device, folder.team.size)
         )
     laws = laws_of(setup.relations, table.frame, setup.schema, config.tokens.rare_floor, seed)
-    codec = TableCodec.learn(table.frame, setup.schema, config.tokens, laws)
+    codec = TableCodec.learn(table.frame, setup.schema, config.tokens, laws, request.units)
     leaf_model = grow_trees(setup, table, request, tree_seed, resources)
     tree_seconds = folder.seconds
 
@@ -68,7 +68,7 @@ def fit_table(
         folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
     with threads_for(config.model.width):
         in_time = dataclasses.replace(resources, seconds=request.seconds_to_train - folder.seconds)
-        trained = train_networks(layout, tokens, config, train_seed, in_time)
+        trained = train_networks(layout, tokens, config, train_seed, in_time, request.units)
         fitted = Fitted(
             config=config,
             schema=setup.schema,
@@ -109,7 +109,7 @@ def settle(table: InMemory | OnDisk, request: Request, seed: np.random.SeedSeque
     frame, floor = table.frame, request.rare_floor
     if request.target is not None:
         table.schema.column(request.target)  # raises an error that lists the columns if this is none of them
-    schema = protected_schema(table.schema, frame, floor)
+    schema = protected_schema(table.schema, frame, floor, request.units)
     by_chance = request.preset != AUTO  # the paper draws one
     rng = np.random.default_rng(seed)
     target = trees.choose_target(schema, frame, request.target, rng, drawn=by_chance)

@@ -22,6 +22,7 @@ from ..tokens.table_codec import protected_schema
 from .evidence import Evidence
 from .out_of_core import InMemory, OnDisk, RowEncoder
 from .request import Request, laws_of, written_as
+from .split import split_rows
 
 
 def fit_forest(
@@ -41,9 +42,9 @@ def fit_forest(
     config = request.configure(n_rows=table.n_rows, n_columns=frame.shape[1])
     assert config.forest is not None
     floor = config.tokens.rare_floor
-    schema = protected_schema(schema, frame, floor)
+    schema = protected_schema(schema, frame, floor, request.units)
     laws = laws_of(request.relations(schema), frame, schema, floor, seed)
-    codec = TableCodec.learn(frame, schema, config.tokens, laws)
+    codec = TableCodec.learn(frame, schema, config.tokens, laws, request.units)
     for note in codec.notes:
         progress.note(note)
     layout = TokenLayout.build([], codec.slots)
@@ -82,7 +83,9 @@ def fit_forest(
         },
         forest=forest,
     )
-    parts = _halves(len(ids), np.random.default_rng(half_seed))
+    # One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows.
+    first, second = split_rows(len(ids), np.random.default_rng(half_seed), request.units)[0]
+    parts = [(np.sort(first), np.sort(second))]
     return fitted, Evidence(take=table.take, tokens=tokens, parts=parts, histories=(), holdout=holdout)
 
 
@@ -91,13 +94,6 @@ def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, se
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
     settings = ForestSettings(leaf_rows=config.leaf_rows, bags=config.bags, scores=config.scores, boost=config.scores)
     return grow(ids, targets, settings, seed)
-
-
-def _halves(n_rows: int, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows."""
-    order = rng.permutation(n_rows)
-    first, second = np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])
-    return [(first, second)]
 
 
 def _versions() -> dict[str, str]:

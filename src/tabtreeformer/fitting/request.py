@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .._runtime.progress import Progress
 from ..config.presets import AUTO, TREES, Privacy, configure, rare_floor
@@ -58,6 +59,8 @@ class Request:
     privacy: Privacy = "balanced"
     private: bool = False
     """Under differential privacy."""
+    units: NDArray[np.int64] | None = field(default=None, compare=False)
+    """Which rows belong to the same person (N,): floors and halves count persons. Each row its own where it is None."""
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:

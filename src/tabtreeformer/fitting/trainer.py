@@ -57,10 +57,12 @@ def train_networks(
     config: Config,
     seed: np.random.SeedSequence,
     resources: Resources,
+    units: Rows | None = None,
 ) -> Trained:
     """Train both networks on unmasked token rows (N, L), within the seconds there are; a run folder makes it resumable.
 
-    Tokens on disk (a memmap) stay there; rows are read when a batch has them.
+    Tokens on disk (a memmap) stay there; rows are read when a batch has them. Rows of the same one of the `units` are
+    learned by the same network.
     """
     allowance, device = Allowance(resources.seconds), resources.device
     with ending_on_interrupt(allowance.asked, resources.progress):
@@ -79,7 +81,7 @@ def train_networks(
             histories.append(run.history)
             resources.progress.note(_estimate(run.history, config.train.steps - shared, side_by_side, allowance))
 
-        parts = split_rows(len(rows), np.random.default_rng(split_seed))
+        parts = split_rows(len(rows), np.random.default_rng(split_seed), units)
         models = (model, copy.deepcopy(model))
         halves: dict[int, History] = {}
 

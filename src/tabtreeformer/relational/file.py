@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from ..artifact.archive import dump_json, load_json, read_archive, write_archive
+from ..artifact.archive import DATABASE, dump_json, load_json, read_archive, write_archive
 from ..artifact.fitted import MISFITS
 from ..data.links import Link
 from ..errors import ArchiveError, TabTreeFormerError
@@ -15,8 +16,6 @@ from .check import HEAD, check_database, member_size
 from .inputs import Sequences
 from .learned import LearnedTable
 
-FORM = "tabtreeformer database"
-
 
 def write_database(
     path: str | os.PathLike[str],
@@ -24,6 +23,7 @@ def write_database(
     links: Sequence[Link],
     sequences: Sequences | None,
     learned: Mapping[str, LearnedTable],
+    privacy: Mapping[str, Any],
 ) -> None:
     """Write all tables to one file, whole or not at all."""
     head = {
@@ -32,20 +32,21 @@ def write_database(
         "tables": {name: table.to_json() for name, table in learned.items()},
         "order": list(learned),
         "sequences": None if sequences is None else sequences.to_json(),
+        "privacy": dict(privacy),
     }
     members = {HEAD: dump_json(head)}
     for number, table in enumerate(learned.values()):
         if table.model is not None:
             for name, data in table.model._as_it_is().to_members().items():
                 members[f"t{number}_{name}"] = data
-    write_archive(path, members, FORM)
+    write_archive(path, members, DATABASE)
 
 
 def read_database(
     path: str | os.PathLike[str], device: str, verbose: bool
-) -> tuple[str, tuple[Link, ...], Sequences | None, dict[str, LearnedTable]]:
-    """Preset, links, sequences and tables of a file."""
-    members = read_archive(path, member_size, FORM)
+) -> tuple[str, tuple[Link, ...], Sequences | None, dict[str, LearnedTable], dict[str, Any]]:
+    """Preset, links, sequences, tables and verdict of a file."""
+    members = read_archive(path, member_size, DATABASE)
     head = load_json(members[HEAD])
     if not isinstance(head["preset"], str):
         raise ArchiveError("its preset is no name")
@@ -56,7 +57,10 @@ def read_database(
         tables[name] = LearnedTable.from_json(head["tables"][name], part)
     check_database(tables)
     sequences = None if head["sequences"] is None else Sequences.from_json(head["sequences"])
-    return head["preset"], tuple(Link.from_json(link) for link in head["links"]), sequences, tables
+    privacy = head["privacy"]
+    if not isinstance(privacy, dict) or not isinstance(privacy.get("reasons", []), list):
+        raise ArchiveError("its verdict is none")
+    return head["preset"], tuple(Link.from_json(link) for link in head["links"]), sequences, tables, privacy
 
 
 @contextmanager

@@ -23,20 +23,31 @@ class Sequences:
 
     group: Name
     columns: tuple[Name, ...]
+    constant: tuple[Name, ...] = ()
+    """Columns that are the same in all rows of a group."""
 
     def joined(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         """The one table again."""
         merged = tables[ROWS].merge(tables[GROUPS], on=self.group, how="left", validate="many_to_one")
         return merged[list(self.columns)]
 
+    def parted(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """The two tables of one with these columns."""
+        absent = [name for name in self.columns if name not in frame.columns]
+        if absent:
+            raise SchemaError(f"the table lacks the column {absent[0]!r}")
+        known = frame[[self.group, *self.constant]]
+        first = known.groupby(self.group, sort=False, as_index=False).first()  # the first that is not missing
+        return {GROUPS: first[list(known.columns)], ROWS: frame.drop(columns=list(self.constant))}
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {"group": self.group, "columns": list(self.columns)}
+        return {"group": self.group, "columns": list(self.columns), "constant": list(self.constant)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Sequences:
         """Inverse of `to_json`."""
-        return cls(data["group"], tuple(data["columns"]))
+        return cls(data["group"], tuple(data["columns"]), tuple(data["constant"]))
 
 
 def check_tables(frames: Mapping[str, pd.DataFrame]) -> None:
@@ -107,4 +118,9 @@ def as_two_tables(
     parents = frame.drop_duplicates(group)[[group, *constant]].reset_index(drop=True)
     tables = {GROUPS: parents, ROWS: frame.drop(columns=constant)}
     link = Link(ROWS, (group,), GROUPS, (group,))
-    return Sequences(group, tuple(frame.columns)), tables, [link], {} if order is None else {ROWS: order}
+    return (
+        Sequences(group, tuple(frame.columns), tuple(constant)),
+        tables,
+        [link],
+        {} if order is None else {ROWS: order},
+    )

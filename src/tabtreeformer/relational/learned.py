@@ -10,13 +10,16 @@ import numpy as np
 import pandas as pd
 
 from ..config.settings import TokenConfig
+from ..data.links import Name
 from ..data.schema import IDENTIFIER, Schema
 from ..data.schema.dtypes import dtype_name, dtype_of
+from ..laws import Laws
 from ..sampling import writer_of
-from ..sampling.queries import complete_all
+from ..sampling.queries import answer, blocks, complete_all, question, together
 from ..synthesizer import TabTreeFormer
 from ..tokens import TableCodec
 from ..tokens.codecs.row_numbers import RowNumbers
+from .bounds import Bound
 from .margins import Margin
 from .plan import TablePlan
 
@@ -39,6 +42,12 @@ class LearnedTable:
     """The largest value of the ordering column that enough rows reach, as text."""
     margins: Mapping[str, Margin] = field(default_factory=dict)
     """How the numbers of children are distributed, by extended column."""
+    columns: tuple[Name, ...] = ()
+    """All columns of the table, those that a law computes included."""
+    laws: Laws | None = None
+    """Of a table with parents: what always holds between its own columns."""
+    bounds: tuple[Bound, ...] = ()
+    """Limits that parents set."""
 
     @property
     def orphan_share(self) -> float:
@@ -75,6 +84,9 @@ class LearnedTable:
             "n_orphans": self.n_orphans,
             "last": self.last_text,
             "margins": {name: [list(pair) for pair in margin] for name, margin in self.margins.items()},
+            "columns": list(self.columns),
+            "laws": None if self.laws is None else {"schema": self.laws.schema.to_json(), "laws": self.laws.to_json()},
+            "bounds": [bound.to_json() for bound in self.bounds],
         }
 
     @classmethod
@@ -83,6 +95,7 @@ class LearnedTable:
         keys = None
         if data["keys"] is not None:
             keys = TableCodec.from_json(data["keys"]["codec"], Schema.from_json(data["keys"]["schema"]))
+        laws = data["laws"]
         return cls(
             plan=TablePlan.from_json(data["plan"]),
             model=model,
@@ -93,6 +106,9 @@ class LearnedTable:
             n_orphans=int(data["n_orphans"]),
             last_text=data["last"],
             margins={name: [(float(a), float(b)) for a, b in margin] for name, margin in data["margins"].items()},
+            columns=tuple(data["columns"]),
+            laws=None if laws is None else Laws.from_json(laws["laws"], Schema.from_json(laws["schema"])),
+            bounds=tuple(Bound.from_json(bound) for bound in data["bounds"]),
         )
 
 
@@ -103,6 +119,28 @@ def completed(
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     return complete_all(fitted, writer, partial, context)
+
+
+def filled(
+    model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
+) -> pd.DataFrame:
+    """Whole extended rows without missing values, but for those of the context."""
+    fitted = model._check_fitted()
+    writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
+    return complete_all(fitted, writer, partial, context, fill=True)
+
+
+def free_rows(
+    model: TabTreeFormer, n: int, conditions: Mapping[str, Any], seed: np.random.SeedSequence
+) -> pd.DataFrame:
+    """Extended rows of a table without parents, all of which meet the conditions."""
+    fitted = model._check_fitted()
+    writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
+    if fitted.forest is not None and not conditions:
+        # Drawn as exactly n rows, which keeps shares closer than the first n of a larger block would.
+        return complete_all(fitted, writer, pd.DataFrame(index=range(n)), ())
+    asked = question(fitted, n, dict(conditions) or None, None, None, None)
+    return together([answer(asked, writer, part) for part in blocks(n)])
 
 
 def learn_keys(table: pd.DataFrame, schema: Schema, plan: TablePlan, config: TokenConfig) -> TableCodec | None:

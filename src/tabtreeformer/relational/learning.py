@@ -43,7 +43,8 @@ class Extended:
 class Extender:
     """Makes the extended rows of all tables, parents first."""
 
-    def __init__(self, tables: Tables, plans: Mapping[str, TablePlan]) -> None:
+    def __init__(self, tables: Tables, plans: Mapping[str, TablePlan], *, fixed: bool = False) -> None:
+        """With `fixed` plans nothing is looked for in the rows."""
         self.tables, self.plans = tables, dict(plans)
         self.parents: dict[str, Ints] = {
             link.text: parent_numbers(tables[link.child], tables[link.parent], link)
@@ -53,7 +54,7 @@ class Extender:
         self.carried: dict[str, pd.DataFrame] = {}
         for name, plan in self.plans.items():
             self.carried[name] = self._carry(plan)
-        for name, plan in self.plans.items():
+        for name, plan in () if fixed else list(self.plans.items()):
             self.plans[name] = replace(plan, affinities=self._affinities(plan))
 
     def _carry(self, plan: TablePlan) -> pd.DataFrame:
@@ -88,11 +89,17 @@ class Extender:
             parts.append(rows.summaries(own, plan.summed, groups))
         given = tuple(str(column) for part in parts for column in part.columns)
         order = np.arange(len(table)) if groups is None else groups.order
+        facts = [self._facts(link).take(order).reset_index(drop=True) for link in self._links_to(name)]
+        if (
+            plan.main is None
+        ):  # first, so that columns are drawn for parents by the weight that their children give them
+            parts += facts
         parts.append(own)
         parts += [self._asked(plan, link).take(order).reset_index(drop=True) for link in plan.others]
         if plan.loop is not None:
             parts.append(self._levels(plan, plan.loop).take(order).reset_index(drop=True))
-        parts += [self._facts(link).take(order).reset_index(drop=True) for link in self._links_to(name)]
+        if plan.main is not None:
+            parts += facts
         frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index([str(column) for column in frame.columns])
         if not frame.columns.is_unique:

@@ -14,10 +14,16 @@ import pandas as pd
 Margin = Sequence[tuple[float, float]]
 """Ascending numbers of children, each with its share of the parents."""
 
+MAX_RATIO = 2.0
+"""The largest numbers of children count as at most this many times the one that enough parents reach."""
+
 
 def learn_margin(counts: pd.Series, floor: int) -> list[tuple[float, float]]:
     """The distribution of the number of children; parents without children are never merged with others."""
-    numbers, n_parents = np.unique(counts.to_numpy(dtype=np.float64), return_counts=True)
+    children = counts.to_numpy(dtype=np.float64)
+    if 1 < floor <= len(children):  # a parent of thousands would show in the mean of the few that it is merged with
+        children = np.minimum(children, MAX_RATIO * np.sort(children)[-floor])
+    numbers, n_parents = np.unique(children, return_counts=True)
     merged: list[list[float]] = []  # sum of children, parents
     for number, n in zip(numbers, n_parents, strict=True):
         if merged and merged[-1][1] < floor and merged[-1][0] > 0:

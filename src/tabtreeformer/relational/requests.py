@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,54 @@ import pandas as pd
 from ..data.io.frames import take_in
 from ..errors import ConfigError
 from .learned import LearnedTable
+from .rows import n_children
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What one call of `sample` asks for."""
+
+    sizes: Mapping[str, int]
+    """Rows of the tables without parents."""
+    conditions: Mapping[str, Mapping[str, Any]]
+    """Values of columns, by table."""
+    parents: Mapping[str, pd.DataFrame]
+    """Rows to write children for, by table."""
+    counts: Mapping[str, Mapping[str, Any]]
+    """Numbers of children: by parent table, its column that counts them and one number or one per parent."""
+
+    @classmethod
+    def of(
+        cls,
+        learned: Mapping[str, LearnedTable],
+        n: Mapping[str, int] | int | None,
+        scale: float,
+        given: Mapping[str, Any] | None,
+        children: Mapping[str, Any] | None,
+    ) -> Asked:
+        """Check what was asked."""
+        conditions, parents = conditions_of(learned, given)
+        sizes = sizes_of(learned, n, scale)
+        return cls(sizes=sizes, conditions=conditions, parents=parents, counts=counts_of(learned, children))
+
+    def fixed_counts(self, table: str) -> Mapping[str, Any]:
+        """Columns of a parent that count children and whose numbers were given."""
+        return self.counts.get(table, {})
+
+
+def counts_of(learned: Mapping[str, LearnedTable], children: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """Numbers of children that were given, by parent table and column."""
+    counts: dict[str, dict[str, Any]] = {}
+    for name, number in (children or {}).items():
+        main = learned[name].plan.main if name in learned else None
+        if main is None:
+            named = [n for n, table in learned.items() if table.plan.main is not None]
+            raise ConfigError(f"children must name tables with parents ({', '.join(named)}), got {name!r}")
+        numbers = np.atleast_1d(np.asarray(number))
+        if numbers.dtype.kind not in "iu" or (numbers < 0).any() or numbers.ndim > 1:
+            raise ConfigError(f"children[{name!r}] must be a whole number from 0, or one per parent, got {number!r}")
+        counts.setdefault(main.parent, {})[n_children(main)] = numbers
+    return counts
 
 
 def sizes_of(learned: Mapping[str, LearnedTable], n: Mapping[str, int] | int | None, scale: float) -> dict[str, int]:

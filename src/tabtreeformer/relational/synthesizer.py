@@ -12,21 +12,22 @@ import pandas as pd
 
 from .._runtime.progress import Console, Progress, Silent
 from .._runtime.seeds import Seed, child, seed_sequence
-from ..config.presets import TREES, configure
 from ..data.io.frames import take_in
-from ..data.links import Link, Name, check_links, order_tables
+from ..data.links import Link, Name, check_links
 from ..data.schema import Schema
-from ..errors import ConfigError, NotFittedError, PrivacyWarning, SchemaError
+from ..errors import ConfigError, NotFittedError
+from ..privacy.gate import no_verdict, verdict_lines, warn_if_failed
 from ..synthesizer import TabTreeFormer
-from . import rows
+from .drawing import Drawing
 from .file import blaming_file, read_database, write_database
+from .gaps import fill_gaps
 from .inputs import Sequences, as_two_tables, check_tables, chosen_links, without_dangling
-from .learned import LearnedTable, completed, last_supported, learn_keys, pointing_dtypes
-from .learning import Extended, Extender, extended_schema
-from .margins import learn_margin, with_margin
-from .plan import TablePlan, make_plans
-from .requests import conditions_of, sizes_of
-from .writing import Written, choose_in_loop, choose_parents, foreign_key, write_children
+from .learned import LearnedTable
+from .learner import Learner
+from .requests import Asked
+from .source import Database
+from .units import Units
+from .verdict import judge_database
 
 
 class RelationalTabTreeFormer:
@@ -36,6 +37,9 @@ class RelationalTabTreeFormer:
     ----------
     preset
         Preset of every table's model, as for `TabTreeFormer`.
+    unit
+        Table whose rows are protected, each with all rows of other tables that belong to it, e.g. "patients": floors
+        for rare values, the halves of networks and the verdict count them. By default the topmost parents.
     dangling
         What to do with a key that points to no row: `error`, or `missing` to learn it as a missing key.
     random_state
@@ -58,6 +62,7 @@ class RelationalTabTreeFormer:
         self,
         preset: str = "auto",
         *,
+        unit: str | None = None,
         dangling: str = "error",
         random_state: Seed = None,
         verbose: bool = True,
@@ -69,7 +74,7 @@ class RelationalTabTreeFormer:
         if refused:
             raise ConfigError(f"{sorted(refused)[0]} is not available for tables that belong together")
         self.preset, self.dangling, self.random_state, self.verbose = preset, dangling, random_state, verbose
-        self.settings = settings
+        self.settings, self.unit = settings, unit
         TabTreeFormer(preset, **settings)  # unknown settings are an error now, not after minutes
 
     def __repr__(self) -> str:
@@ -116,66 +121,32 @@ class RelationalTabTreeFormer:
         check_tables(frames)
         frames = {name: frame.reset_index(drop=True) for name, frame in frames.items()}
         chosen = chosen_links(frames, links, progress)
-        frames = without_dangling(frames, chosen, self.dangling, progress)
         check_links(frames, chosen)
-        known = dict(schemas or {})
-        inferred = {name: known.get(name) or Schema.infer(frame) for name, frame in frames.items()}
-        orders = dict(order) if isinstance(order, Mapping) else {}
-        ordered = order_tables(list(frames), chosen)
-        extender = Extender(frames, make_plans(frames, inferred, chosen, ordered, orders))
+        frames = without_dangling(frames, chosen, self.dangling, progress)
+        seed = seed_sequence(self.random_state)
+        self._sample_seed = child(seed, 1) if self.random_state is not None else np.random.SeedSequence()
         self.links_ = tuple(chosen)
-        self.tables_ = self._learn(extender, frames, inferred, progress)
+        source = Database(frames, chosen, dict(schemas or {}), dict(order) if isinstance(order, Mapping) else {})
+        learner = Learner(preset=self.preset, settings=self.settings, verbose=self.verbose, progress=progress)
+        self.tables_, units = learner.learn(source, self.unit, child(seed, 0))
+        self.privacy_ = self._verdict(source, units, child(seed, 2), progress)
         return self
 
-    def _learn(
-        self, extender: Extender, frames: Mapping[str, pd.DataFrame], schemas: Mapping[str, Schema], progress: Progress
-    ) -> dict[str, LearnedTable]:
-        seed = seed_sequence(self.random_state)
-        seeds = {name: int(s.generate_state(1)[0]) for name, s in zip(frames, seed.spawn(len(frames)), strict=True)}
-        self._sample_seed = seed.spawn(1)[0] if self.random_state is not None else np.random.SeedSequence()
-        extended = {name: extender.extended(name) for name in extender.plans}
-        budgets = self._budgets(extended)
-        learned = {}
-        for name, plan in extender.plans.items():
-            progress.note(f"table {name}: {extended[name].described(plan)}")
-            model = self._fit_one(plan, extended[name], schemas, seeds[name], budgets[name])
-            tokens = configure(self.preset, self._overrides(), max(len(frames[name]), 2), None, 2).tokens
-            learned[name] = LearnedTable(
-                plan=plan,
-                model=model,
-                given=extended[name].given,
-                keys=learn_keys(frames[name], schemas[name], plan, tokens),
-                dtypes=pointing_dtypes(frames[name], plan),
-                n_rows=len(frames[name]),
-                n_orphans=extended[name].n_orphans,
-                last_text=None if plan.order is None else last_supported(frames[name][plan.order], tokens.rare_floor),
-                margins={c: learn_margin(extended[name].frame[c], tokens.rare_floor) for c in extended[name].counts},
-            )
-        return learned
+    def _verdict(self, source: Database, units: Units, seed: np.random.SeedSequence, progress: Progress) -> Any:
+        """Attacks on units, by a database of half of them."""
+        mode = self.settings.get("privacy", "balanced")
+        if mode == "off":
+            return no_verdict("privacy was off", mode)
+        learner = Learner(preset=self.preset, settings=self.settings, verbose=False, progress=Silent())
 
-    def _fit_one(
-        self, plan: TablePlan, extended: Extended, schemas: Mapping[str, Schema], seed: int, budget: float | None
-    ) -> TabTreeFormer | None:
-        drawn = [name for name in extended.frame.columns if name not in extended.given]
-        if not drawn or not len(extended.frame):
-            return None
-        own = extended_schema(extended, schemas, plan)
-        settings = {**self.settings, "budget_seconds": budget}
-        if plan.main is not None:
-            settings.setdefault("constraints", None)
-            # Prompts would have to be weighed for every row that is given in part: twenty times the time of the rest.
-            if self.preset != TREES:
-                settings.setdefault("tree", "none")
-        model = TabTreeFormer(self.preset, drawn[0], random_state=seed, verbose=self.verbose, **settings)
-        return model.fit(extended.frame, schema=own)
+        def refit(part: Database, own: np.random.SeedSequence) -> Mapping[str, pd.DataFrame]:
+            learned, _ = learner.learn(part, self.unit, child(own, 0))
+            return Drawing(learned, Asked.of(learned, None, 1.0, None, None), child(own, 1)).draw()
 
-    def _overrides(self) -> dict[str, Any]:
-        return {"tokens": self.settings["tokens"]} if self.settings.get("tokens") else {}
-
-    def _budgets(self, extended: Mapping[str, Extended]) -> dict[str, float | None]:
-        total = self.settings.get("budget_seconds")
-        sizes = {name: max(part.frame.size, 1) for name, part in extended.items()}
-        return {name: None if total is None else total * size / sum(sizes.values()) for name, size in sizes.items()}
+        verdict = judge_database(source, units, refit, mode, seed, progress)
+        for line in verdict_lines({"privacy": {**verdict, "not_covered": []}}):
+            progress.note(line)
+        return verdict
 
     def sample(
         self,
@@ -183,6 +154,7 @@ class RelationalTabTreeFormer:
         *,
         scale: float = 1.0,
         given: Mapping[str, Any] | None = None,
+        children: Mapping[str, Any] | None = None,
         random_state: Seed = None,
     ) -> Any:
         """Write new tables with the columns, order and dtypes of those that were fitted.
@@ -197,123 +169,57 @@ class RelationalTabTreeFormer:
         given
             Conditions by column, e.g. {"customers.country": "DE"}; of a child table single values only. A table of rows
             in place of a name's conditions, e.g. {"customers": df}, are parents to write children for.
+        children
+            Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state
             With one the tables are the same each time.
         """
         learned = self._check_fitted()
+        warn_if_failed({"privacy": self.privacy_})
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
-        sizes = sizes_of(learned, n, scale)
-        conditions, real = conditions_of(learned, given)
-        written: dict[str, Written] = {}
-        tables: dict[str, pd.DataFrame] = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # said once below
-            for number, (name, table) in enumerate(learned.items()):
-                own_seed = child(seed, number)
-                wanted = real.get(name)
-                rows_of = self._write(table, sizes.get(name), written, conditions.get(name, {}), wanted, own_seed)
-                rng = np.random.default_rng(child(own_seed, 5))
-                for column, margin in table.margins.items():
-                    rows_of.frame[column] = with_margin(rows_of.frame[column], margin, rng)
-                written[name] = rows_of
-                tables[name] = self._finished(table, rows_of, written, tables, wanted, own_seed)
+        tables = Drawing(learned, Asked.of(learned, n, scale, given, children), seed).draw()
         return tables if self._sequences is None else self._sequences.joined(tables)
 
-    def _write(
-        self,
-        table: LearnedTable,
-        n: int | None,
-        written: Mapping[str, Written],
-        conditions: Mapping[str, Any],
-        real: pd.DataFrame | None,
-        seed: np.random.SeedSequence,
-    ) -> Written:
-        """Extended rows of one table."""
-        plan, model = table.plan, table.model
+    def impute(self, tables: Any, random_state: Seed = None) -> Any:
+        """Fill the missing values of rows, given their parents, the rows before them and what they have; keys stay.
 
-        def complete(partial: pd.DataFrame, number: int) -> pd.DataFrame:
-            if model is None:
-                return partial
-            return completed(model, partial[list(table.given) + list(conditions)], table.given, child(seed, 1, number))
-
-        if plan.main is not None:
-            parent = written[plan.main.parent]
-            counts = parent.frame[rows.n_children(plan.main)].fillna(0).clip(lower=0)
-            return write_children(
-                plan, parent, round(table.orphan_share * counts.sum()), complete, conditions, table.last
-            )
-        if real is not None:
-            frame = self._real_parents(table, real, seed)
-        else:
-            assert n is not None
-            if model is None:
-                frame = pd.DataFrame(index=range(n))
-            else:
-                frame = model.sample(n, _number(child(seed, 2)), given=dict(conditions) or None)
-        frame = frame.reset_index(drop=True)
-        carried = frame[[str(name) for name in plan.own]]
-        carried.columns = pd.Index([rows.carried(plan.name, name) for name in plan.own])
-        return Written(frame, carried, {})
-
-    def _real_parents(self, table: LearnedTable, real: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """Extended rows of parents that were given: what they know of their children is drawn."""
-        missing = [name for name in table.plan.own if name not in real.columns]
-        if missing:
-            raise SchemaError(f"given rows of {table.plan.name!r} lack the column {missing[0]!r}")
-        own = real[list(table.plan.own)].reset_index(drop=True).set_axis([str(n) for n in table.plan.own], axis=1)
-        if table.model is None or not own.shape[1]:
-            return own if table.model is None else table.model.sample(len(real), _number(child(seed, 2)))
-        return completed(table.model, own, tuple(own.columns), child(seed, 2))
-
-    def _finished(
-        self,
-        table: LearnedTable,
-        rows_of: Written,
-        written: Mapping[str, Written],
-        tables: Mapping[str, pd.DataFrame],
-        real: pd.DataFrame | None,
-        seed: np.random.SeedSequence,
-    ) -> pd.DataFrame:
-        """The table itself: further parents chosen, keys written, columns in their order."""
-        plan, rng = table.plan, np.random.default_rng(child(seed, 3))
-        if real is not None:
-            return real[list(plan.columns)].reset_index(drop=True)
-        own = rows_of.own(plan)
-        if plan.order is not None and len(own):
-            own[plan.order] = own[plan.order].astype(table.dtype_of(plan.order))
-        for link in plan.others:
-            parent = written[link.parent]
-            if not len(tables[link.parent]) and rows.has_parent(link) not in rows_of.frame:
-                rows_of, own = rows_of.first(0), own.iloc[:0]  # rows must have a parent, and there is none
-            rows_of.parents[link.text] = choose_parents(plan, rows_of, link, parent, tables[link.parent], rng)
-        if plan.loop is not None:
-            rows_of.parents[plan.loop.text] = choose_in_loop(plan, rows_of, plan.loop, own, rng)
-        parts = [own, table.write_keys(len(own), _number(child(seed, 4)))]
-        so_far = pd.concat(parts, axis=1)
-        for link in plan.links():
-            source = so_far if link.to_itself else tables[link.parent]
-            dtypes = {column: table.dtype_of(column) for column in link.columns}
-            keys = foreign_key(source, link, rows_of.parents[link.text], dtypes)
-            so_far = pd.concat([so_far, keys[[c for c in keys.columns if c not in so_far.columns]]], axis=1)
-        return so_far[list(plan.columns)]
+        Parameters
+        ----------
+        tables
+            All tables of the database, or the one table that was fitted with `group`.
+        random_state
+            With one the values are the same each time.
+        """
+        learned = self._check_fitted()
+        seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
+        if self._sequences is None:
+            return fill_gaps(learned, self.links_, tables, seed)
+        two = self._sequences.parted(take_in(tables)[0])
+        return self._sequences.joined(fill_gaps(learned, self.links_, two, seed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all tables to one file, whole or not at all."""
-        write_database(path, self.preset, self.links_, self._sequences, self._check_fitted())
+        learned = self._check_fitted()
+        write_database(path, self.preset, self.links_, self._sequences, learned, self.privacy_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> RelationalTabTreeFormer:
         """Read a file that `save` wrote; nothing in it is executed."""
         with blaming_file(path):
-            preset, links, sequences, tables = read_database(path, device, verbose)
+            preset, links, sequences, tables, privacy = read_database(path, device, verbose)
             model = cls(preset, verbose=verbose)
-            model.links_, model._sequences, model.tables_ = links, sequences, tables
+            model.links_, model._sequences, model.tables_, model.privacy_ = links, sequences, tables, privacy
             model._sample_seed = np.random.SeedSequence()
             # One row of each table without parents, and what belongs to it: what cannot be written now never can.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.sample({name: 1 for name, table in tables.items() if table.plan.main is None}, random_state=0)
         return model
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether it learned one table with groups of rows."""
+        return self._sequences is not None
 
     def _check_fitted(self) -> dict[str, LearnedTable]:
         tables: dict[str, LearnedTable] | None = getattr(self, "tables_", None)
@@ -323,7 +229,3 @@ class RelationalTabTreeFormer:
 
     def _progress(self) -> Progress:
         return Console() if self.verbose else Silent()
-
-
-def _number(seed: np.random.SeedSequence) -> int:
-    return int(seed.generate_state(1)[0])

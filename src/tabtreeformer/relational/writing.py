@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.links import Link, Name
 from . import rows
+from .bounds import Bound, checked, largest_step
 from .matching import as_labels, fitted_places, match, places_by_request
 from .plan import TablePlan
 from .rows import Ints
@@ -50,11 +51,16 @@ class Written:
 
 
 def write_children(
-    plan: TablePlan, parent: Written, n_orphans: int, complete: Complete, given: Mapping[str, Any], last: Any = None
+    plan: TablePlan,
+    parent: Written,
+    n_orphans: int,
+    complete: Complete,
+    given: Mapping[str, Any],
+    limits: tuple[Any, Sequence[Bound]] = (None, ()),
 ) -> Written:
     """Write the rows of every parent in the order of their places; all first ones together, then all second ones.
 
-    No value of the ordering column is beyond the `last`.
+    The limits are the last value of the ordering column, and the bounds that parents set.
     """
     assert plan.main is not None
     counts = parent.frame[rows.n_children(plan.main)].fillna(0).to_numpy(dtype=np.int64).clip(min=0)
@@ -73,7 +79,8 @@ def write_children(
         partial = pd.concat([partial, history.columns()], axis=1)
         for name, value in given.items():
             partial[name] = value
-        whole = history.bounded(complete(partial, place).reset_index(drop=True), last)
+        whole = checked(complete(partial, place).reset_index(drop=True), limits[1], plan.order, partial)
+        whole = history.bounded(whole, *limits, partial)
         drawn.append(whole)
         numbers.append(active)
         places.append(np.full(len(active), place))
@@ -123,12 +130,12 @@ class _History:
         parts.append(means.set_axis([rows.mean_so_far(name) for name in means.columns], axis=1))
         return pd.concat(parts, axis=1)
 
-    def bounded(self, whole: pd.DataFrame, last: Any) -> pd.DataFrame:
+    def bounded(self, whole: pd.DataFrame, last: Any, bounds: Sequence[Bound], carried: pd.DataFrame) -> pd.DataFrame:
         """Rows with steps that do not lead beyond the last value of the order."""
         if self.reached is None or self.before is None or last is None:
             return whole
         name = rows.step(str(self.plan.order))
-        most = (last - self.reached).clip(lower=self.reached.iloc[0] - self.reached.iloc[0])
+        most = largest_step(self.reached, str(self.plan.order), bounds, carried, last)
         return whole.assign(**{name: whole[name].where(whole[name] <= most, most.astype(whole[name].dtype))})
 
     def go_on(self, whole: pd.DataFrame, going_on: NDArray[np.bool_]) -> None:

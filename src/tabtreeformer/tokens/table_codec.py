@@ -46,15 +46,28 @@ class TableCodec:
     """Laws of the table; none where it is None."""
 
     @classmethod
-    def learn(cls, df: pd.DataFrame, schema: Schema, config: TokenConfig, laws: Laws | None = None) -> TableCodec:
-        """Fit every column that the laws leave; `df` has passed `Schema.validate`."""
-        schema = with_stand_ins(protected_schema(schema, df, config.rare_floor), df)
+    def learn(
+        cls,
+        df: pd.DataFrame,
+        schema: Schema,
+        config: TokenConfig,
+        laws: Laws | None = None,
+        units: NDArray[np.int64] | None = None,
+    ) -> TableCodec:
+        """Fit every column that the laws leave; `df` has passed `Schema.validate`.
+
+        `units` says which rows belong to the same person (N,): the floor for rare values then counts persons, because
+        each of them is asked only once per value.
+        """
+        schema = with_stand_ins(protected_schema(schema, df, config.rare_floor, units), df)
         if laws is None or not laws.laws:
-            return cls(schema, tuple(ColumnCodec.learn(df[c.name], c, config) for c in schema.columns))
+            columns = (ColumnCodec.learn(once_per_unit(df[c.name], units), c, config) for c in schema.columns)
+            return cls(schema, tuple(columns))
         laws = replace(laws, schema=schema)
         expressed = laws.express(df)
-        columns = tuple(ColumnCodec.learn(expressed[c.name], c, config) for c in laws.expressed_schema.columns)
-        return cls(schema, columns, found=laws)
+        kept = laws.expressed_schema.columns
+        columns = (ColumnCodec.learn(once_per_unit(expressed[c.name], units), c, config) for c in kept)
+        return cls(schema, tuple(columns), found=laws)
 
     @cached_property
     def laws(self) -> Laws:
@@ -164,6 +177,15 @@ class TableCodec:
         return cls(schema, columns, RuleSet.from_json(data["rules"], schema), laws if laws.laws else None)
 
 
-def protected_schema(schema: Schema, df: pd.DataFrame, floor: int) -> Schema:
-    """The schema without categories of a dtype that too few rows have."""
-    return replace(schema, columns=tuple(protected_column(c, df[c.name], floor) for c in schema.columns))
+def protected_schema(schema: Schema, df: pd.DataFrame, floor: int, units: NDArray[np.int64] | None = None) -> Schema:
+    """The schema without categories of a dtype that too few rows have, or too few persons where `units` are given."""
+    columns = (protected_column(c, once_per_unit(df[c.name], units), floor) for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def once_per_unit(values: pd.Series, units: NDArray[np.int64] | None) -> pd.Series:
+    """Each value once per person; all values where there are no `units`."""
+    if units is None:
+        return values
+    repeated = pd.DataFrame({"unit": units, "value": values.to_numpy()}).duplicated().to_numpy()
+    return values[~repeated]

@@ -167,7 +167,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-_TOGETHER = ", or learn all of them together with ttf fit-database"
+_TOGETHER = ", or learn all of them together with RelationalTabTreeFormer"
 
 
 def choose_table(place: Place, wanted: str | None, known: list[str], what: str) -> str:

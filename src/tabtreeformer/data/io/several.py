@@ -32,8 +32,43 @@ def read_tables(source: str | os.PathLike[str], **options: Any) -> dict[str, pd.
     return {name: read_table(source, table=name, **options) for name in names}
 
 
+def holds_several(source: str | os.PathLike[str], **options: Any) -> bool:
+    """Whether a name means several tables: a database of more than one, or a folder whose files differ in columns.
+
+    Files with the same columns are parts of one table.
+    """
+    path = Path(source)
+    if path.is_dir():
+        files = _files(path)
+        return len({frozenset(_header(file, options)) for file in files}) > 1
+    place = locate(source, TableOptions(**options))
+    if place.form not in DATABASES or place.table is not None:
+        return False
+    if place.path is not None and not place.path.exists():
+        return False  # which reading says better
+    return len(duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)) > 1
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.is_file() and form_of(file.name) is not None)
+
+
+def _header(file: Path, options: Mapping[str, Any]) -> list[str]:
+    """Names of the columns of a file; of large forms without reading its rows."""
+    form = form_of(file.name)
+    if form == "csv":
+        chosen = {name: options[name] for name in ("sep", "encoding") if options.get(name)}
+        sniffed = {"sep": None, "engine": "python"} | chosen
+        return [str(name) for name in pd.read_csv(file, nrows=0, **sniffed).columns]
+    if form == "parquet":
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(file).names)
+    return [str(name) for name in read_table(file, **options).columns]
+
+
 def _read_folder(folder: Path, options: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    files = sorted(file for file in folder.iterdir() if file.is_file() and form_of(file.name) is not None)
+    files = _files(folder)
     if not files:
         raise SchemaError(f"{folder} holds no tables; files must end in .csv, .parquet or another known ending")
     tables: dict[str, pd.DataFrame] = {}

@@ -14,7 +14,7 @@ from .release import (
     warn_if_failed,
     warn_if_file_leaks,
 )
-from .verdict import gate_seed, verdict_on
+from .verdict import gate_seed, no_verdict, verdict_on
 from .verdict_text import verdict_lines
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "gate_seed",
     "known_level",
     "level_line",
+    "no_verdict",
     "safe_rows",
     "verdict_lines",
     "verdict_on",

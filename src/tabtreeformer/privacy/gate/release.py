@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ...artifact.archive import dump_json, load_json, read_archive, write_archive
+from ...artifact.archive import DATABASE, FORMAT, dump_json, form_of, load_json, read_archive, write_archive
 from ...artifact.limits import MEMBERS
 from ...errors import ConfigError, PrivacyError, PrivacyWarning
 
@@ -106,8 +106,10 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
 
 def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
     """Write into a model file why rows were taken from it in spite of its verdict; whole or not at all."""
-    members = read_archive(path, MEMBERS)
-    record = load_json(members["record.json"])
+    form = form_of(path) or FORMAT
+    members = read_archive(path, None if form == DATABASE else MEMBERS, form)
+    place = "database.json" if form == DATABASE else "record.json"
+    record = load_json(members[place])
     entry = {
         "reason": reason.strip()[:MAX_LETTERS],
         "rows": rows,
@@ -115,7 +117,7 @@ def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
     }
     privacy = record["privacy"]
     privacy["accepted_risk"] = [*(privacy.get("accepted_risk") or ()), entry]
-    write_archive(path, {**members, "record.json": dump_json(record)})
+    write_archive(path, {**members, place: dump_json(record)}, form)
 
 
 def reasons_of(verdict: Mapping[str, Any]) -> str:

@@ -34,12 +34,17 @@ def answer(question: Question, rows: Writer, part: range) -> pd.DataFrame:
     return frame.set_axis(pd.RangeIndex(part.start, part.stop)) if _is_count(frame.index) else frame
 
 
-def complete_all(fitted: Fitted, rows: Writer, partial: pd.DataFrame, context: Collection[str | int]) -> pd.DataFrame:
-    """Whole rows for partial ones, block by block; a missing value in a column of the `context` is given as missing."""
+def complete_all(
+    fitted: Fitted, rows: Writer, partial: pd.DataFrame, context: Collection[str | int], *, fill: bool = False
+) -> pd.DataFrame:
+    """Whole rows for partial ones, block by block; a missing value in a column of the `context` is given as missing.
+
+    With `fill` no other value is missing.
+    """
 
     def question(rows: Writer, part: range) -> pd.DataFrame:
         own = partial.iloc[part.start : part.stop].reset_index(drop=True)
-        return complete(fitted, rows, own, fill=False, context=context)
+        return complete(fitted, rows, own, fill=fill, context=context)
 
     return together([answer(question, rows, part) for part in blocks(len(partial))])
 

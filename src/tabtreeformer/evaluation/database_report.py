@@ -1,0 +1,169 @@
+"""The report on a database: one page with a drawing of the links and all measures, and one page per table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from .._runtime.files import replacing
+from ..data.links import Link, Tables, order_tables
+from ..data.schema import Schema
+from .databases import DatabaseScores
+from .evaluate import evaluate
+
+BOX, GAP, ROW = 190, 70, 64
+"""Width of a box of the drawing, the space between two levels, and the height of a line of boxes."""
+TIP = (
+    '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
+    '<path d="M0 0L8 4L0 8"/></marker></defs>'
+)
+"""The end of an arrow."""
+WORST = 12
+"""Pairs and columns that the page lists, worst first."""
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}
+table{border-collapse:collapse;margin:1rem 0}
+td,th{padding:.25rem .8rem;text-align:right}td,th{border-bottom:1px solid #d5dae1}
+td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}
+svg rect{fill:#eef2f7;stroke:#5b6b80}svg path{stroke:#5b6b80;fill:none}svg text{fill:#1c2430;font-size:13px}
+@media(prefers-color-scheme:dark){body,svg text{color:#e6eaf0;fill:#e6eaf0;background:#14181d}
+svg rect{fill:#222a33}td,th{border-color:#39424d}a{color:#8ab4f8}}
+"""
+
+
+def write_database_report(
+    folder: str | os.PathLike[str],
+    scores: DatabaseScores,
+    real: Tables,
+    synthetic: Tables,
+    links: Sequence[Link],
+    *,
+    holdout: Tables | None = None,
+    schemas: Mapping[str, Schema] | None = None,
+    title: str = "Synthetic database report",
+    show_rows: bool = True,
+) -> None:
+    """Write `index.html` and a page per table to a folder.
+
+    Parameters
+    ----------
+    folder
+        Where to; it is made if it is not there.
+    scores
+        What `evaluate_database` found for these very tables.
+    real, synthetic, links, holdout, schemas
+        As of `evaluate_database`.
+    title
+        Heading of the first page.
+    show_rows
+        Whether pages of tables print real rows beside their nearest new ones.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    pages = {}
+    for number, name in enumerate(real):
+        schema = (schemas or {}).get(name) or Schema.infer(real[name])
+        held = None if holdout is None else holdout[name]
+        if _table_page(place / f"table{number}.html", name, (real[name], held, synthetic[name]), schema, show_rows):
+            pages[name] = f"table{number}.html"
+    with replacing(place / "index.html") as temporary:
+        temporary.write_text(_index(scores, real, synthetic, links, pages, title), encoding="utf-8")
+
+
+def _table_page(
+    path: Path,
+    name: str,
+    tables: tuple[pd.DataFrame, pd.DataFrame | None, pd.DataFrame],
+    schema: Schema,
+    show_rows: bool,
+) -> bool:
+    """The page of one table; False where nothing in it can be compared."""
+    from .report import write_report
+
+    metrics = ["shape", "trend", "detection"] if tables[0].shape[1] > 1 else ["shape"]
+    try:
+        found = evaluate(*tables, schema=schema, metrics=metrics)
+    except ValueError:
+        return False
+    write_report(path, found, *tables, schema=schema, title=f"Table {name}", show_rows=show_rows)
+    return True
+
+
+def _index(
+    scores: DatabaseScores,
+    real: Tables,
+    synthetic: Tables,
+    links: Sequence[Link],
+    pages: Mapping[str, str],
+    title: str,
+) -> str:
+    sizes = [[_named(name, pages), f"{len(real[name]):,}", f"{len(synthetic[name]):,}"] for name in real]
+    kept = "Every key points to a row and no key comes twice."
+    broken = kept if not scores.broken_keys else f"{scores.broken_keys:,} keys point to no row or come twice."
+    compared = scores.compared()
+    measures = [[escape(str(name)), *(_number(v) for v in line)] for name, line in compared.iterrows()]
+    every = (scores.shapes, scores.pairs, *scores.hops.values())
+    worst = sorted((score, name) for part in every for name, score in part.items())
+    parts = [
+        f"<h1>{escape(title)}</h1><p>{broken}</p>",
+        f"<h2>Links</h2>{drawing(list(real), links)}",
+        "<h2>Tables</h2>" + _table(["table", "real rows", "synthetic rows"], sizes),
+        "<h2>Measures</h2><p>1 is best; of the detection of parents 0.5. What they mean is in the guide.</p>"
+        + _table(["measure", *map(escape, compared.columns)], measures),
+        "<h2>Least alike</h2>"
+        + _table(["column or pair", "score"], [[escape(name), _number(score)] for score, name in worst[:WORST]]),
+    ]
+    if scores.cardinality:
+        lines = [[escape(text), _number(score)] for text, score in scores.cardinality.items()]
+        parts.insert(3, "<h2>Numbers of children</h2>" + _table(["link", "similarity"], lines))
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    return f"<!doctype html><html lang=en><head>{head}<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
+
+
+def drawing(names: Sequence[str], links: Sequence[Link]) -> str:
+    """Tables as boxes, parents left of their children, and an arrow from each child to its parent."""
+    level: dict[str, int] = {}
+    for name in order_tables(names, links):
+        above = [level[link.parent] for link in links if link.child == name and not link.to_itself]
+        level[name] = 1 + max(above, default=-1)
+    places: dict[str, tuple[int, int]] = {}
+    for name in names:
+        line = sum(1 for other in places if level[other] == level[name])
+        places[name] = (level[name] * (BOX + GAP) + 10, line * ROW + 20)
+    width = max(x for x, _ in places.values()) + BOX + 60
+    height = max(y for _, y in places.values()) + ROW
+    shapes = []
+    for link in links:
+        (x, y), (to_x, to_y) = places[link.child], places[link.parent]
+        start, end = (x, y + 18), (to_x + BOX, to_y + 18)
+        if link.to_itself:
+            start, end = (x + BOX, y + 10), (x + BOX, y + 28)
+        bend = 30 if not link.to_itself else -40
+        path = f"M{start[0]} {start[1]}C{start[0] - bend} {start[1]} {end[0] + bend} {end[1]} {end[0]} {end[1]}"
+        if link.to_itself:
+            path = f"M{start[0]} {start[1]}h40v18h-40"
+        shapes.append(f'<path d="{path}" marker-end="url(#tip)"><title>{escape(link.text)}</title></path>')
+    for name, (x, y) in places.items():
+        shapes.append(f'<rect x="{x}" y="{y}" width="{BOX}" height="36" rx="5"/>')
+        shapes.append(f'<text x="{x + 10}" y="{y + 23}">{escape(name[:24])}</text>')
+    label = escape("; ".join(link.text for link in links))
+    size = f'viewBox="0 0 {width} {height}" width="{width}"'
+    return f'<svg {size} role="img" aria-label="{label}">{TIP}{"".join(shapes)}</svg>'
+
+
+def _named(name: str, pages: Mapping[str, str]) -> str:
+    return f'<a href="{pages[name]}">{escape(name)}</a>' if name in pages else escape(name)
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"
+
+
+def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{column}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
+    return f"<table><tr>{head}</tr>{body}</table>"

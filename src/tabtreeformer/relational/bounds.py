@@ -1,0 +1,113 @@
+"""Limits that a parent sets to its rows: no visit after the death of the patient, no order before the sign-up.
+
+Found are columns of times, and the ordering column, that never lie beyond a column of the parent of the same sort,
+where other parents' values would often be exceeded. New rows keep them: a value beyond its limit is moved to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .rows import Ints
+
+MIN_ROWS, MIN_EXCEEDED = 20, 12
+"""Rows that a limit is found on, and those that would have to exceed it by chance."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`column <= limit` or `column >= limit`, where the limit is a column that a row carries of its parent."""
+
+    column: str
+    limit: str
+    at_most: bool
+
+    @property
+    def text(self) -> str:
+        """The readable form."""
+        return f"{self.column} {'<=' if self.at_most else '>='} {self.limit}"
+
+    def to_json(self) -> list[Any]:
+        """Plain data."""
+        return [self.column, self.limit, self.at_most]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Bound:
+        """Inverse of `to_json`."""
+        column, limit, at_most = data
+        return cls(str(column), str(limit), bool(at_most))
+
+
+def find_bounds(
+    own: pd.DataFrame, order: str | None, carried: pd.DataFrame, parents: Ints, rng: np.random.Generator
+) -> list[Bound]:
+    """Limits of a child table: its columns (N,), and what each row carries of its parents (N,)."""
+    limits = {name: carried[name] for name in carried.columns if _family(carried[name]) is not None}
+    found = []
+    for name in own.columns:
+        family = _family(own[name])
+        if family is None or (family == "number" and str(name) != order):
+            continue
+        for limit, values in limits.items():
+            if _family(values) == family:
+                found += _between(str(name), own[name], limit, values, parents, rng)
+    return found
+
+
+def _between(
+    name: str, values: pd.Series, limit: str, limits: pd.Series, parents: Ints, rng: np.random.Generator
+) -> list[Bound]:
+    left, right = values.to_numpy(), limits.to_numpy()
+    known = np.flatnonzero(values.notna().to_numpy() & limits.notna().to_numpy() & (parents >= 0))
+    if len(known) < MIN_ROWS:
+        return []
+    # Limits of other parents: as many rows would exceed them where there is no rule.
+    own = parents[known]
+    several = np.unique(own)
+    swapped = dict(zip(several.tolist(), rng.permutation(several).tolist(), strict=True))
+    first = dict(zip(own[::-1].tolist(), known[::-1].tolist(), strict=True))
+    others = right[[first[swapped[parent]] for parent in own.tolist()]]
+    bounds = []
+    for at_most in (True, False):
+        beyond = np.greater if at_most else np.less
+        if not beyond(left[known], right[known]).any() and beyond(left[known], others).sum() >= MIN_EXCEEDED:
+            bounds.append(Bound(name, limit, at_most))
+    return bounds
+
+
+def _family(values: pd.Series) -> str | None:
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return f"time {getattr(values.dt, 'tz', None)}"
+    number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    return "number" if number else None
+
+
+def within(values: pd.Series, name: str, bounds: Sequence[Bound], carried: pd.DataFrame) -> pd.Series:
+    """Values of a column moved to the limits that rows carry; a row whose limit is missing has none."""
+    for bound in bounds:
+        if bound.column != name:
+            continue
+        limit = pd.Series(np.asarray(carried[bound.limit]), index=values.index)
+        beyond = values > limit if bound.at_most else values < limit
+        values = values.where(~(beyond & limit.notna()), limit.astype(values.dtype))
+    return values
+
+
+def checked(frame: pd.DataFrame, bounds: Sequence[Bound], order: Any, carried: pd.DataFrame) -> pd.DataFrame:
+    """Extended rows with all columns but the ordering one within their limits."""
+    names = {bound.column for bound in bounds if bound.column != str(order)}
+    return frame.assign(**{name: within(frame[name], name, bounds, carried) for name in names}) if names else frame
+
+
+def largest_step(
+    reached: pd.Series, order: str, bounds: Sequence[Bound], carried: pd.DataFrame, last: Any
+) -> pd.Series:
+    """The largest step from where the order is that neither the last value nor a limit of the parent forbids."""
+    top = pd.Series([last] * len(reached), index=reached.index).astype(reached.dtype)
+    top = within(top, order, [bound for bound in bounds if bound.at_most], carried)
+    return (top - reached).clip(lower=reached.iloc[0] - reached.iloc[0])

@@ -1,0 +1,105 @@
+"""Missing values of given tables, filled: parents first, then rows in the order of their places among siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._runtime.seeds import child
+from ..data.io.frames import take_in
+from ..data.links import Link, check_links
+from ..errors import ConfigError, SchemaError
+from .learned import LearnedTable, filled
+from .learning import Extender
+from .rows import step
+
+
+def fill_gaps(
+    learned: Mapping[str, LearnedTable], links: Sequence[Link], given: Any, seed: np.random.SeedSequence
+) -> dict[str, pd.DataFrame]:
+    """All tables without missing values in the columns that are learned; what was there stays."""
+    if not isinstance(given, Mapping) or set(given) != set(learned):
+        raise ConfigError(f"impute takes all tables of the database: {', '.join(learned)}")
+    real = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
+    check_links(real, links)
+    tables = {name: _expressed(table, real[name]) for name, table in learned.items()}
+    for number, (name, table) in enumerate(learned.items()):
+        order = table.plan.order
+        if order is not None and tables[name][order].isna().any():
+            raise SchemaError(f"column {order!r} of {name!r} orders its rows and has missing values; fill them first")
+        round_number = 0
+        while _fill_once(learned, table, tables, child(seed, number, round_number)):
+            round_number += 1
+        real[name] = _restored(table, real[name], tables[name], child(seed, number, 2**20))
+    return real
+
+
+def _expressed(table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:
+    absent = [column for column in table.columns if column not in frame.columns]
+    if absent:
+        raise SchemaError(f"table {table.plan.name!r} lacks the column {absent[0]!r}")
+    if table.laws is None:
+        return frame[list(table.columns)]
+    own = list(table.laws.schema.names)
+    rest = [column for column in table.columns if column not in own]
+    return pd.concat([frame[rest], table.laws.express(frame[own])], axis=1)
+
+
+def _restored(
+    table: LearnedTable, before: pd.DataFrame, after: pd.DataFrame, seed: np.random.SeedSequence
+) -> pd.DataFrame:
+    """The table as it was, with its gaps filled."""
+    if table.laws is not None:
+        own = list(table.laws.expressed_schema.names)
+        whole = table.laws.restore(after[own], np.random.default_rng(seed))
+        after = pd.concat([after.drop(columns=own), whole], axis=1)
+    result = before.copy()
+    for column in table.columns:
+        gaps = before[column].isna()
+        if gaps.any():
+            result[column] = before[column].where(~gaps, after[column].astype(before[column].dtype, errors="ignore"))
+    return result
+
+
+def _fill_once(
+    learned: Mapping[str, LearnedTable],
+    table: LearnedTable,
+    tables: dict[str, pd.DataFrame],
+    seed: np.random.SeedSequence,
+) -> bool:
+    """Fill the first row with gaps of every parent, so that the row after it knows it; False where there is none."""
+    plan, model = table.plan, table.model
+    own = [column for column in plan.own if column != plan.order]
+    frame = tables[plan.name]
+    if model is None or not own or not frame[own].isna().any(axis=None):
+        return False
+    extender = Extender(tables, {name: part.plan for name, part in learned.items()}, fixed=True)
+    extended = extender.extended(plan.name)
+    order = np.arange(len(frame)) if extended.groups is None else extended.groups.order
+    gaps = frame[own].isna().any(axis=1).to_numpy()[order]
+    if extended.groups is not None:  # one row per parent in each round
+        parents = np.where(extended.groups.parents < 0, -1 - np.arange(len(order)), extended.groups.parents)
+        gaps &= ~pd.Series(parents).where(gaps).duplicated().to_numpy()
+    rows = np.flatnonzero(gaps)
+    known = list(extended.given) + [str(column) for column in own]
+    if plan.order is not None:
+        known.append(step(plan.order))
+    partial = extended.frame.take(rows)[known].reset_index(drop=True)
+    whole = filled(model, partial, extended.given, seed)
+    changed = frame.copy()
+    places = changed.index[order[rows]]
+    for column in own:
+        empty = changed.loc[places, column].isna().to_numpy()
+        if empty.any():
+            changed[column] = _with_values(changed[column], places[empty], whole[str(column)].to_numpy()[empty])
+    tables[plan.name] = changed
+    return True
+
+
+def _with_values(values: pd.Series, places: pd.Index, new: Any) -> pd.Series:
+    values = values.copy()
+    values.loc[places] = new
+    return values

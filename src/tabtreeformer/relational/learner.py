@@ -1,0 +1,175 @@
+"""What fitting a database does, top to bottom: extended rows, whom they belong to, one model per table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._runtime.progress import Progress
+from .._runtime.seeds import child
+from ..config.presets import TREES, configure, writes_trees
+from ..data.links import Tables
+from ..data.schema import Schema
+from ..fitting.request import Request
+from ..privacy.gate import no_verdict
+from ..synthesizer import TabTreeFormer
+from . import rows
+from .bounds import Bound, find_bounds
+from .learned import LearnedTable, last_supported, learn_keys, pointing_dtypes
+from .learning import Extended, Extender, extended_schema
+from .margins import learn_margin
+from .plan import TablePlan
+from .rows import Ints
+from .source import Database
+from .units import Units, cap_of, within_cap
+
+NETWORK_SECTIONS = ("tree", "model", "train", "sampling")
+
+
+class OneTable(TabTreeFormer):
+    """A model of one table among others: persons are counted, and the verdict is the database's."""
+
+    units_: Ints | None = None
+
+    def _request_of_fit(self) -> Request:
+        return replace(super()._request_of_fit(), units=self.units_)
+
+    def _verdict(self, *_: Any) -> Any:
+        return no_verdict("the verdict is on the whole database", "off")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """Settings of a database, and how its tables are learned with them."""
+
+    preset: str
+    settings: Mapping[str, Any]
+    verbose: bool
+    progress: Progress
+
+    @property
+    def table_preset(self) -> str:
+        """The preset of every table: trees write where nobody has to be protected."""
+        privacy = self.settings.get("privacy", "balanced")
+        changed = [name for name in NETWORK_SECTIONS if self.settings.get(name) is not None]
+        return TREES if writes_trees(self.preset, privacy, changed) else self.preset
+
+    def learn(
+        self, given: Database, unit: str | None, seed: np.random.SeedSequence
+    ) -> tuple[dict[str, LearnedTable], Units]:
+        """All tables, parents first, and whom their rows belong to."""
+        columns = {name: tuple(frame.columns) for name, frame in given.tables.items()}
+        source, laws = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
+        for name, found in laws.items():
+            for text in found.say():
+                self.progress.note(f"table {name}: every row keeps {text}")
+        extender = Extender(source.tables, source.plans())
+        tables, schemas = source.tables, source.schemas
+        units = Units.of(tables, extender.plans, extender.parents, unit)
+        for line in units.described() if self._floor(2) > 1 else ():
+            self.progress.note(line)
+        numbers = child(seed, 1).spawn(len(tables))
+        seeds = {name: int(own.generate_state(1)[0]) for name, own in zip(tables, numbers, strict=True)}
+        extended = {name: extender.extended(name) for name in extender.plans}
+        budgets = self._budgets(extended)
+        learned = {}
+        for name, plan in extender.plans.items():
+            self.progress.note(f"table {name}: {extended[name].described(plan)}")
+            own, groups = units.numbers[name], extended[name].groups
+            own = own if groups is None else own[groups.order]
+            part, own = self._capped(name, extended[name], own)
+            model = self._one(plan, part, schemas, own, seeds[name], budgets[name])
+            kept = self._kept(tables, schemas, plan, extended[name], model)
+            bounds = self._bounds(extender, plan, np.random.default_rng(child(seed, 2)))
+            learned[name] = replace(kept, columns=columns[name], laws=laws.get(name), bounds=bounds)
+        return learned, units
+
+    @property
+    def _constraints(self) -> Any:
+        return self.settings.get("constraints", "auto")
+
+    def _bounds(self, extender: Extender, plan: TablePlan, rng: np.random.Generator) -> tuple[Bound, ...]:
+        """Limits that parents set to the rows of a table."""
+        if plan.main is None or self._constraints != "auto":
+            return ()
+        own = extender.tables[plan.name][list(plan.own)].reset_index(drop=True)
+        parents = extender.parents[plan.main.text]
+        names = [rows.carried(*pair) for pair in plan.context]
+        carried = rows.take_rows(extender.carried[plan.main.parent][names], parents)
+        found = find_bounds(own, None if plan.order is None else str(plan.order), carried, parents, rng)
+        for bound in found:
+            self.progress.note(f"table {plan.name}: every row keeps {bound.text}")
+        return tuple(found)
+
+    def _kept(
+        self,
+        tables: Tables,
+        schemas: Mapping[str, Schema],
+        plan: TablePlan,
+        extended: Extended,
+        model: TabTreeFormer | None,
+    ) -> LearnedTable:
+        """What is kept of a table beside its model."""
+        table = tables[plan.name]
+        tokens = configure(self.preset, self._token_settings(), max(len(table), 2), None, 2).tokens
+        floor = tokens.rare_floor
+        return LearnedTable(
+            plan=plan,
+            model=model,
+            given=extended.given,
+            keys=learn_keys(table, schemas[plan.name], plan, tokens),
+            dtypes=pointing_dtypes(table, plan),
+            n_rows=len(table),
+            n_orphans=extended.n_orphans,
+            last_text=None if plan.order is None else last_supported(table[plan.order], floor),
+            margins={column: learn_margin(extended.frame[column], floor) for column in extended.counts},
+        )
+
+    def _capped(self, name: str, extended: Extended, units: Ints) -> tuple[Extended, Ints]:
+        """Without the rows that one unit has too many of."""
+        kept = within_cap(units)
+        if self._floor(len(units)) < 2 or len(kept) == len(units):
+            return extended, units
+        self.progress.note(
+            f"table {name}: {len(units) - len(kept):,} rows are not learned from, because nobody has a say with more "
+            f"than {cap_of(len(units)):,} of them"
+        )
+        frame = extended.frame.take(kept).reset_index(drop=True)
+        return replace(extended, frame=frame), units[kept]
+
+    def _one(
+        self,
+        plan: TablePlan,
+        extended: Extended,
+        schemas: Mapping[str, Schema],
+        units: Ints,
+        seed: int,
+        budget: float | None,
+    ) -> TabTreeFormer | None:
+        drawn = [name for name in extended.frame.columns if name not in extended.given]
+        if not drawn or not len(extended.frame):
+            return None
+        settings = {**self.settings, "budget_seconds": budget}
+        if plan.main is not None:
+            settings["constraints"] = None  # laws of a table with parents are kept outside of its model
+            # Prompts would have to be weighed for every row that is given in part: twenty times the time of the rest.
+            if self.table_preset != TREES:
+                settings.setdefault("tree", "none")
+        model = OneTable(self.table_preset, drawn[0], random_state=seed, verbose=self.verbose, **settings)
+        counted = len(np.unique(units))
+        model.units_ = units if 1 < counted < len(units) else None
+        return model.fit(extended.frame, schema=extended_schema(extended, schemas, plan))
+
+    def _floor(self, n_rows: int) -> int:
+        return int(configure(self.preset, self._token_settings(), max(n_rows, 2), None, 2).tokens.rare_floor)
+
+    def _token_settings(self) -> dict[str, Any]:
+        return {"tokens": self.settings["tokens"]} if self.settings.get("tokens") else {}
+
+    def _budgets(self, extended: Mapping[str, Extended]) -> dict[str, float | None]:
+        total = self.settings.get("budget_seconds")
+        sizes = {name: max(part.frame.size, 1) for name, part in extended.items()}
+        return {name: None if total is None else total * size / sum(sizes.values()) for name, size in sizes.items()}

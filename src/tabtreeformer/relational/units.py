@@ -1,0 +1,92 @@
+"""Whom the floors, the halves and the verdict count: not rows but units, e.g. a customer with all orders.
+
+A row belongs to the unit of the parent that it is written for, and so on upwards. The unit is the topmost table of such
+a chain that has enough rows; a handful of regions above the customers would protect regions, and nobody asked for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..data.links import Link, Tables
+from ..errors import ConfigError
+from .plan import TablePlan
+from .rows import Ints
+
+MIN_UNITS = 100
+"""Rows that a table needs to be taken for the unit of those below it."""
+MIN_CAP, CAP_SHARE = 50, 0.01
+"""A unit has a say with at most this many rows of a table, or this share of them."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """The unit of every row of every table."""
+
+    table: Mapping[str, str]
+    """The table whose rows are the units, by table."""
+    numbers: Mapping[str, Ints]
+    """The unit of each row: the place of its row in that table; rows that belong to none have numbers of their own."""
+
+    @classmethod
+    def of(
+        cls, tables: Tables, plans: Mapping[str, TablePlan], parents: Mapping[str, Ints], asked: str | None = None
+    ) -> Units:
+        """Units of all tables, parents first; `asked` names the table whose rows they shall be."""
+        if asked is not None and asked not in tables:
+            raise ConfigError(f"unit names a table {asked!r}; there are {', '.join(map(repr, tables))}")
+        table: dict[str, str] = {}
+        numbers: dict[str, Ints] = {}
+        for name, plan in plans.items():
+            link = _upward(plan, table, len(tables[plan.name]), {n: len(t) for n, t in tables.items()}, asked)
+            if link is None:
+                table[name], numbers[name] = name, np.arange(len(tables[name]))
+                continue
+            above = parents[link.text]
+            own = numbers[link.parent][np.maximum(above, 0)]
+            alone = np.flatnonzero(above < 0)
+            own[alone] = len(tables[table[link.parent]]) + alone
+            table[name], numbers[name] = table[link.parent], own
+        return cls(table, numbers)
+
+    def below(self, unit: str) -> list[str]:
+        """Tables whose rows belong to the rows of one."""
+        return [name for name, above in self.table.items() if above == unit]
+
+    def described(self) -> list[str]:
+        """Who is protected, in words."""
+        lines = []
+        for unit in dict.fromkeys(self.table.values()):
+            others = [name for name in self.below(unit) if name != unit]
+            if others:
+                lines.append(
+                    f"rare values and the verdict count rows of {unit}, each with its rows of " + ", ".join(others)
+                )
+        return lines
+
+
+def _upward(
+    plan: TablePlan, table: Mapping[str, str], n_rows: int, sizes: Mapping[str, int], asked: str | None
+) -> Link | None:
+    """The link along which rows belong to a unit; None where they are units themselves."""
+    if asked is not None:
+        leading = [link for link in plan.links() if not link.to_itself and table.get(link.parent) == asked]
+        return leading[0] if leading and plan.name != asked else None
+    if plan.main is None or sizes[table[plan.main.parent]] < MIN_UNITS:
+        return None
+    return plan.main
+
+
+def cap_of(n_rows: int) -> int:
+    """Rows of a table that one unit has a say with."""
+    return max(MIN_CAP, int(CAP_SHARE * n_rows))
+
+
+def within_cap(units: Ints) -> Ints:
+    """Row numbers without those that a unit has too many of; the first ones of each stay (n,)."""
+    place = pd.Series(units).groupby(units, sort=False).cumcount().to_numpy()
+    return np.flatnonzero(place < cap_of(len(units)))
