@@ -47,4 +47,4 @@ def test_a_law_that_does_not_hold_is_refused_with_a_row(run, tmp_path):
     (tmp_path / "schema.json").write_text(json.dumps(content))
     code, _, err = run("fit", "bills.csv", "-o", "m.tabtree", "--schema", "schema.json", "--preset", "trees")
     assert code == 2
-    assert "'total = net + fee' does not hold in the table: 1 rows break it, the first is row 17" in err
+    assert "'total = net + fee' does not hold in the table: 1 row breaks it, the first is row 17" in err

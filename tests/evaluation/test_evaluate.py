@@ -295,7 +295,6 @@ def test_absent_columns_are_named(train, test):
         (lambda df: df.assign(pay="much"), "column 'pay' of the synthetic table should hold numbers"),
         (lambda df: df.assign(pay=np.inf), "column 'pay' of the synthetic table holds inf in row 0"),
         (lambda df: df.assign(pay=pd.Timestamp("2020-01-01")), "has dtype datetime64.*not numbers"),
-        (lambda df: df.assign(city=[[1]] * len(df)), "column 'city' of the synthetic table holds lists"),
     ],
 )
 def test_tables_that_cannot_be_are_refused(train, test, synthetic, message):

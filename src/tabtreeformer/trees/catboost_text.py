@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_FEATURES, MAX_CLASSES, MAX_DEPTH, MAX_NODE_DEPTH = 100_000, 10_000, 16, 200
+MAX_FLOAT = 3.4028235e38
+"""Of single precision; its negative is the border below which CatBoost puts missing values."""
 _FEATURE = {"borders", "feature_id", "feature_index", "flat_feature_index", "has_nans", "nan_value_treatment"}
 _SPLIT = {"border", "float_feature_index", "split_index", "split_type"}
 
@@ -88,7 +90,7 @@ def _numbers(values: Any) -> list[float]:
 
 
 def _number(value: Any) -> float:
-    _must(type(value) in (int, float) and math.isfinite(value) and abs(value) < 1e38, "its numbers")
+    _must(type(value) in (int, float) and math.isfinite(value) and abs(value) <= MAX_FLOAT, "its numbers")
     return float(value)
 
 

@@ -99,7 +99,7 @@ def test_without_a_schema_it_is_refused_with_the_way_out():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"preset": "S"}, "preset 'auto' alone"),
+        ({"preset": "S"}, "preset 'auto' only"),
         ({"tree": "xgboost"}, "trees are grown from rows"),
         ({"tokens": {"scheme": "quantile", "bins": 5}}, "tokens.scheme"),
     ],
