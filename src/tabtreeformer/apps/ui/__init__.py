@@ -1,7 +1,7 @@
 """A page of its own: drop a table, review it, fit, watch, read the verdict, ask for rows. Everything stays here.
 
-Starlette, uvicorn and Jinja (extra `ui`, about 2 MB, started in under a second) with pages rendered by the server: they
-work without JavaScript, survive a reload and any number of tabs, and fetch nothing from elsewhere.
+Starlette, uvicorn and Jinja (extra `ui`, 4 MB) with pages rendered by the server: they work without JavaScript, survive
+a reload and any number of tabs, and fetch nothing from elsewhere.
 
     server.py    routes: what each address answers
     guard.py     who may ask: token, host, origin, size
