@@ -3,6 +3,7 @@
 import io
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 
 from tabtreeformer.apps.ui.server import build_app
 from tabtreeformer.apps.ui.store import DONE, FAILED, Store
+from tabtreeformer.artifact.archive import dump_json, load_json, read_archive, write_archive
 
 TOKEN = "a-token"
 AGES = [*range(20, 70)] * 2
@@ -185,8 +187,6 @@ def test_what_was_typed_wrong_is_named(client, data, words):
 
 
 def test_a_model_that_failed_gives_rows_only_for_a_reason(client, folder, monkeypatch):
-    from tabtreeformer.artifact.archive import dump_json, load_json, read_archive, write_archive
-
     drop(client)
     client.post("/tables/1/fit", data=TREES)
     wait(client, 1)
@@ -211,3 +211,17 @@ def test_pages_that_do_not_exist_say_so(client):
         answer = client.get(address)
         assert answer.status_code == 404, address
         assert "did not work" in answer.text
+
+
+def test_a_fit_that_runs_is_stopped_with_the_best_so_far(client, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"c{i}": rng.normal(size=1500).round(2) for i in range(8)})
+    drop(client, content=table.to_csv(index=False).encode())
+    client.post("/tables/1/fit", data={"preset": "auto", "seed": "0", "target": "c0"})
+    assert client.get("/fits/1/state").json()["state"] == "running"
+    while "shared start" not in client.get("/fits/1/state").json()["html"]:
+        assert client.get("/fits/1/state").json()["state"] == "running"
+        time.sleep(0.02)
+    client.post("/fits/1/stop")
+    assert wait(client, 1) == DONE
+    assert load_json(read_archive(folder / "1" / "model.tabtree")["record.json"])["interrupted"]
