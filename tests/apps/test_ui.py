@@ -79,7 +79,7 @@ def test_the_token_leaves_the_address_and_stays_in_a_cookie_that_scripts_cannot_
 def test_from_a_file_to_rows_under_conditions(client):
     answer = drop(client)
     assert answer.headers["location"] == "/tables/1"
-    assert "whole numbers" in client.get("/tables/1").text or "numeric" in client.get("/tables/1").text
+    assert "whole numbers" in client.get("/tables/1").text  # why the ages are numbers
     answer = client.post("/tables/1/fit", data={**TREES, "kind-2": "categorical"}, follow_redirects=False)
     assert answer.headers["location"] == "/fits/1"
     assert wait(client, 1) == DONE
@@ -96,7 +96,7 @@ def test_from_a_file_to_rows_under_conditions(client):
     assert "# Model card" in client.get("/models/1/files/card.md").text
     report = client.get("/models/1/report")
     assert "default-src 'none'" in report.headers["content-security-policy"]
-    assert str(client.get("/fits/1").url).replace("127.0.0.1/", "127.0.0.1:80/") == "http://127.0.0.1:80/models/1"
+    assert client.get("/fits/1").url.path == "/models/1"
 
 
 def test_what_was_fitted_is_there_after_a_new_start(client, folder):

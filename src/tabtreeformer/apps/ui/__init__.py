@@ -1,6 +1,6 @@
 """A page of its own: drop a table, review it, fit, watch, read the verdict, ask for rows. Everything stays here.
 
-Starlette, uvicorn and Jinja (extra `ui`, 4 MB) with pages rendered by the server: they work without JavaScript, survive
+Starlette, uvicorn and Jinja (extra `ui`, 3 MB) with pages rendered by the server: they work without JavaScript, survive
 a reload and any number of tabs, and fetch nothing from elsewhere.
 
     server.py    routes: what each address answers
