@@ -1,5 +1,4 @@
 import dataclasses
-import inspect
 
 import numpy as np
 import pytest
@@ -8,48 +7,6 @@ from tabtreeformer.config.override import BY_SOFTMAX, FITTING_ONLY, ONE_VALUE, p
 from tabtreeformer.config.presets import PRESETS, configure
 from tabtreeformer.config.settings import Config, ModelConfig, TrainConfig
 from tabtreeformer.errors import ConfigError
-from tabtreeformer.model.loss import ordinal_weights
-from tabtreeformer.trees.tuning import FOLDS
-
-
-def test_presets_hold_the_constants_of_the_paper(paper_config):
-    def value(*path):
-        node = paper_config
-        for name in path:
-            node = node[name]
-        return node["value"]
-
-    for name, size in (("S", "S"), ("L", "L"), ("NM", "L")):
-        config = PRESETS[name]
-        assert config.tokens.bins == value("tokenizer", "K_kmeans_bins")
-        assert config.tokens.quantiles == value("tokenizer", "Q_quantiles")
-        assert config.model.width == value("transformer", "sizes", size, "hidden")
-        assert config.model.feed_forward == value("transformer", "sizes", size, "feed_forward")
-        assert config.model.heads == value("transformer", "sizes", size, "heads")
-        assert config.model.layers == value("transformer", "n_layers")
-        assert config.train.steps == value("training", "max_steps_s")
-        assert config.train.batch_size == value("training", "batch_size_per_device")
-        assert config.train.learning_rate == value("training", "learning_rate")
-        assert config.train.validate_every == value("training", "validation_interval_steps")
-        assert (config.tree.model, config.tree.trials, FOLDS) == ("lightgbm", 50, 3)
-    weights = inspect.signature(ordinal_weights).parameters
-    assert weights["sigma"].default == value("loss", "sigma")
-    assert weights["floor"].default == value("loss", "m")
-    for name in ("S", "L"):
-        config = PRESETS[name]
-        assert list(config.train.leaf_mask) == value("masking", "leaf_ratio_range")
-        assert list(config.train.value_mask) == value("masking", "value_ratio_range")
-        assert config.train.patience == value("training", "early_stopping_patience")
-        assert config.train.restore_best
-        assert config.sampling.temperature_category == value("generation", "temperature_categorical")
-        assert config.sampling.temperature_numeric == value("generation", "temperature_numeric")
-    nm = PRESETS["NM"]
-    assert set(nm.train.leaf_mask) == {value("masking", "leaf_ratio_NM")}
-    assert set(nm.train.value_mask) == {value("masking", "value_ratio_NM")}
-    assert nm.train.patience == value("training", "early_stopping_patience_NM")
-    assert not nm.train.restore_best
-    assert nm.sampling.temperature_category == value("generation", "temperature_categorical_NM")
-    assert nm.sampling.temperature_numeric == value("generation", "temperature_numeric_NM")
 
 
 @pytest.mark.parametrize("preset", ["S", "auto", "trees"])

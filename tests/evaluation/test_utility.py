@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -55,24 +54,6 @@ def test_the_papers_summary_follows_from_its_scores(printed, metric, evaluator, 
     # Three printed decimals a cell leave this much open.
     tolerance = 0.0016 if metric == "RE" else 0.001
     assert found == pytest.approx((expected["mean"], expected["std"]), abs=tolerance)
-
-
-def test_the_spaces_are_the_papers():
-    paper = json.loads((PAPER / "search_spaces.json").read_text(encoding="utf-8"))
-    for name, key in (("RF", "random_forest_mle"), ("XGB", "xgboost_mle")):
-        theirs = paper[key]
-        assert (theirs["trials"], theirs["cv_folds"]) == (search.TRIALS, search.FOLDS)
-        assert set(SPACES[name]) == set(theirs["space"])
-        for parameter, expected in theirs["space"].items():
-            ours = SPACES[name][parameter]
-            if isinstance(ours, Choice):
-                assert list(ours.options) == expected["choices"]
-            else:
-                assert ("int" if ours.whole else "float") == expected["type"]
-                assert (ours.low, ours.high, ours.step, ours.log) == tuple(
-                    expected[field] for field in ("low", "high", "step", "log")
-                )
-    assert SPACES["LN"] == paper["linear_mle"]["space"]
 
 
 def test_the_quick_settings_lie_in_the_spaces():

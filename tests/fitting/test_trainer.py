@@ -51,6 +51,14 @@ def test_shared_steps_are_twenty_passes_or_a_tenth_of_all(n_rows, expected):
     assert shared_steps(n_rows, TrainConfig()) == expected
 
 
+@pytest.mark.parametrize(("softmax", "expected"), [("vocabulary", [2, 6, 10, 14]), ("allowed", [4, 8, 12, 14])])
+def test_the_papers_validations_are_at_multiples_counted_from_the_first_shared_step(softmax, expected):
+    model = dataclasses.replace(MODEL, softmax=softmax)
+    trained = train(steps=20, shared_share=0.3, validate_every=4, patience=99, model=model)
+    assert trained.histories[0].steps == 6
+    assert [step for step, *_ in trained.histories[1].validations] == expected
+
+
 def test_halves_are_even_random_and_complete():
     (one, other_one), (two, other_two) = split_rows(7, np.random.default_rng(0))
     assert (len(one), len(two)) == (3, 4)
@@ -89,7 +97,7 @@ def test_two_networks_are_trained_after_a_shared_start_and_differ():
     assert [h.name for h in trained.histories] == ["shared start", "network 1", "network 2"]
     assert [h.steps for h in trained.histories] == [1, 9, 9]
     assert [len(own) for own, _ in trained.parts] == [20, 21]
-    assert [v[0] for v in trained.histories[1].validations] == [4, 8, 9]
+    assert [v[0] for v in trained.histories[1].validations] == [3, 7, 9]
     weights = [m.embedding.weight for m in trained.models]
     assert not torch.equal(*weights)
 
@@ -268,7 +276,7 @@ def test_best_weights_are_kept_and_training_stops_early(monkeypatch):
 
 def test_last_weights_are_kept_when_asked_for(monkeypatch):
     weights = fake_losses(monkeypatch, [1.0, 2.0, 3.0, 4.0, 5.0] * 2)
-    trained = train(steps=11, validate_every=2, patience=100, restore_best=False)
+    trained = train(steps=10, validate_every=2, patience=100, restore_best=False)
     assert trained.histories[1].best_step is None
     assert torch.equal(trained.models[0].embedding.weight, weights[4])
 

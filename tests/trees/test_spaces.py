@@ -1,24 +1,9 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tabtreeformer.config.settings import TREE_MODELS
 from tabtreeformer.trees.spaces import LIGHTGBM_SPACE, SPACES, canonical, defaults
-
-PAPER = Path(__file__).parents[1] / "paper" / "search_spaces.json"
-
-
-def test_the_space_of_lightgbm_is_the_papers():
-    paper = json.loads(PAPER.read_text(encoding="utf-8"))["lightgbm_tree_model"]["space"]
-    fields = ("low", "high", "step", "log")
-    ours = {
-        name: {"type": "int" if p.whole else "float", **{field: getattr(p, field) for field in fields}}
-        for name, p in LIGHTGBM_SPACE.items()
-    }
-    assert ours == {name: {field: p[field] for field in ("type", *fields)} for name, p in paper.items()}
 
 
 def test_every_model_of_the_config_has_a_space():

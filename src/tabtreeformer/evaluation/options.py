@@ -31,6 +31,8 @@ class OptionNames(TypedDict, total=False):
 class Options:
     """The same with defaults, checked."""
 
+    # NOTE[PAPER]: the paper tunes its evaluators with 30 trials on every table; that is "tuned", which takes minutes
+    # per table, so that fixed settings are the default.
     utility: UtilityMode = "quick"
     sensitive: Sequence[str | int] | None = None
     max_queries: int = MAX_QUERIES

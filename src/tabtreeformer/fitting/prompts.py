@@ -20,7 +20,11 @@ from .masking import draw_masks
 from .trainer import Parts
 
 MAX_PROMPTS = {"trained": 100_000, "validated": 10_000}
-"""Maximum number of rows whose leaves prompt a network, by `train.prompts`."""
+"""Maximum number of rows whose leaves prompt a network, by `train.prompts`.
+
+NOTE[PAPER]: the paper keeps the leaves of every row of a half; we keep those of at most 100,000, because a file would
+otherwise grow with the table. None of the paper's tables has as many.
+"""
 MAX_COMPARED = 200_000
 """Maximum number of real rows that written prompts are compared with."""
 

@@ -41,13 +41,15 @@ class Run:
         seed: np.random.SeedSequence,
         resources: Resources,
         rates: tuple[float, float] = (1.0, 0.0),
+        before: int = 0,
     ) -> None:
         """Train `model` for up to `steps` steps; `name` is for the record and for progress.
 
-        `rates` are the shares of the peak learning rate at the first and after the last step.
+        `rates` are the shares of the peak learning rate at the first and after the last step. `before` is the number
+        of earlier steps that count where validations are due.
         """
         self.model, self.config, self.steps, self.resources = model, config, steps, resources
-        self.history, self.team, self.rates = History(name), resources.folder.team, rates
+        self.history, self.team, self.rates, self.before = History(name), resources.folder.team, rates, before
         batch_seed, mask_seed, validation_seed, dropout_seed = seed.spawn(4)
         self.batch_rng, self.mask_rng = np.random.default_rng(batch_seed), np.random.default_rng(mask_seed)
         self.validation_rng = np.random.default_rng(validation_seed)
@@ -78,8 +80,8 @@ class Run:
                 return
             take_steps(self, control)
             done = self.converged or self.history.steps == self.steps or not control.asked
-            # NOTE[PAPER]: the paper validates every 100 steps; we do so after the last step too, so that a run whose
-            # steps are no multiple of that is validated to its end.
+            # NOTE[PAPER]: the paper validates every 100 steps, the last of its 5,000 among them; we do so after the
+            # last step of any run, so that one of other steps, or one that a budget ends, is validated to its end.
             if self.validation is not None and self.history.last_validated != self.history.steps:
                 control.show(0, self._validate(self.history.steps, self.validation))
             self._keep_weights()
@@ -119,7 +121,7 @@ class Run:
         if self.validation is None:
             return facts
         self.losses.append(loss)
-        if step % self.config.train.validate_every and step < self.steps:
+        if (self.before + step) % self.config.train.validate_every and step < self.steps:
             return facts
         return facts | self._validate(step, self.validation)
 

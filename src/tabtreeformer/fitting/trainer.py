@@ -1,5 +1,9 @@
 """Training as in the paper's algorithm: shared steps on all rows, then one network per half, validated on the other.
 
+NOTE[PAPER]: the paper trains with the Hugging Face Trainer; we have a loop of our own with its defaults (AdamW, a rate
+that falls linearly, gradients clipped at norm 1), so that a fit needs no transformers, can be resumed bit for bit, and
+ends within a budget.
+
 Shapes: `N` rows, `L` positions.
 """
 
@@ -88,7 +92,10 @@ def train_networks(
         def train(j: int, allowance: Allowance) -> None:
             # NOTE[PAPER]: the paper validates network j on half 1-j with j in {1, 2}; the other half is meant.
             steps = config.train.steps - shared
-            run = Run(f"network {j + 1}", models[j], config, steps, half_seeds[j], resources, (left or 1.0, 0.0))
+            # The paper's step i, which is a multiple of 100 where it validates, counts the shared steps too.
+            before = shared if config.model.softmax == "vocabulary" else 0
+            rates = (left or 1.0, 0.0)
+            run = Run(f"network {j + 1}", models[j], config, steps, half_seeds[j], resources, rates, before)
             run.train(rows, allowance, f"network_{j + 1}", parts[j])
             halves[j] = run.history
 

@@ -25,8 +25,9 @@ def offsets(width: int) -> Tensor:
 def quantile_embedding(n_quantiles: int, width: int) -> Tensor:
     """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d).
 
-    NOTE[PAPER]: the paper divides by the configured Q; we divide by the number of quantile tokens that exist, because
-    a table of few distinct values would otherwise use only the start of the curve, with embeddings nearly equal.
+    NOTE[PAPER]: the paper's Q is 1000, and also "the total Q quantile tokens"; the two differ where no column has 1000
+    quantiles. We divide by the number of tokens that exist, because a table of few distinct values would otherwise use
+    only the start of the curve, with embeddings nearly equal. With 1000 quantiles both are the same.
     """
     place = torch.arange(n_quantiles, dtype=torch.float64) / n_quantiles - 0.5  # (Q,)
     return torch.sigmoid(4 * scale_factors(width) * place[:, None] + offsets(width)).float()  # (Q, d)

@@ -18,8 +18,8 @@ from ..tokens import TokenLayout
 def ordinal_weights(n: int, *, sigma: float = 0.005, floor: float = 0.5) -> Tensor:
     """w_ti = 1 + m - exp(-(t - i)² / (nσ)²), shape (n, n): row t weighs the tokens i for target t (eq. `weight`).
 
-    NOTE[PAPER]: the paper writes V for n; we take the number of quantile tokens, the length of the slice that the loss
-    is applied to, as its figure does.
+    NOTE[PAPER]: the paper writes V for n and applies the loss to the slice of the quantile tokens (eq. `loss`); we take
+    the length of that slice, 1000 as in its figure wherever a column has 1000 quantiles, not the whole vocabulary.
     """
     ids = torch.arange(n, dtype=torch.float64)
     return (1 + floor - torch.exp(-((ids[:, None] - ids) ** 2) / (n * sigma) ** 2)).float()

@@ -143,7 +143,7 @@ def test_an_interrupt_ends_with_the_best_so_far_and_the_run_can_go_on(tmp_path, 
 
 def test_a_second_interrupt_stops_at_once(monkeypatch):
     monkeypatch.setattr(Validation, "read", lambda *_: signal.raise_signal(signal.SIGINT))
-    interrupting_after(monkeypatch, 2)
+    interrupting_after(monkeypatch, 1)
     with pytest.raises(KeyboardInterrupt):
         train(side_by_side=False)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

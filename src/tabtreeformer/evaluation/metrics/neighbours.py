@@ -191,7 +191,8 @@ def _distances(queries: Points, reference: Points, rows: NDArray[np.int64]) -> N
     for left, right in zip(queries.codes, found.codes, strict=True):
         products += left[:, None] == right.reshape(rows.shape)
     products *= _inverse(queries.norms)[:, None] * _inverse(found.norms).reshape(rows.shape)
-    # Twelve decimals: what is equal in exact arithmetic must not be ranked by its last bits.
+    # NOTE[PAPER]: the paper ranks distances as they come; we round them to twelve decimals, because what is equal in
+    # exact arithmetic must not be ranked by its last bits.
     distances: NDArray[np.float64] = np.round(np.clip(1 - products, 0, 2), 12)
     distances[rows < 0] = np.nan
     return distances

@@ -22,6 +22,8 @@ from ...laws import LawCheck
 from .sample import Sample, draw_sample
 from .shards import RowEncoder, write_tokens
 
+# NOTE[PAPER]: the paper learns trees and quantisers from all rows and validates on the whole other half; of a table
+# that is read in parts we draw rows for each, because it does not fit into memory.
 TREE_ROWS = 200_000
 """Rows that trees are grown on, of a table that is read in parts."""
 VALIDATION_ROWS = 100_000

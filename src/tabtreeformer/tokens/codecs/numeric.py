@@ -114,7 +114,8 @@ def fit_edges(values: Floats, n_bins: int, strategy: str) -> Floats:
         return np.array([distinct[0], distinct[0]])
     if strategy == "kmeans":
         n_bins = min(n_bins, len(distinct))
-    # The discretiser drops bins narrower than 1e-8 and squares distances: extreme scales are brought to 1.
+    # NOTE[PAPER]: the paper hands columns to the discretiser as they are; we bring those of extreme scales to 1 first,
+    # because it drops bins narrower than 1e-8 and squares distances. Between 1e-3 and 1e100 nothing is changed.
     spread = float(distinct[-1] / 2 - distinct[0] / 2)
     scale = 1.0 if 1e-3 <= spread <= 1e100 else max(spread, np.finfo(np.float64).tiny)
     with warnings.catch_warnings():

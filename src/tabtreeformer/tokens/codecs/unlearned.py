@@ -122,7 +122,12 @@ class TextCodec(Codec):
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
-        """Keep values that at least `rare_floor` rows have, and find a pattern for the others."""
+        """Keep values that at least `rare_floor` rows have, and find a pattern for the others.
+
+        NOTE[PAPER]: the paper gives every value of every column that is not a number an id, also in S, L and NM; we
+        keep only the frequent values of texts (`schema/infer.py` says what a text is) and make up the others, as we
+        make up keys, because each of them names a real row. `schema.json` can call such a column categorical.
+        """
         counts, floor = values.value_counts(), config.rare_floor or TEXT_FLOOR
         enough = counts >= floor if column.meaning not in PERSONAL or column.placeholder else counts < 0
         kept = counts[enough].index[:MAX_KEPT]
