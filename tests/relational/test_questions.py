@@ -141,7 +141,7 @@ def test_a_report_has_a_page_per_table_and_a_drawing_of_the_links(model, shop, t
 
     new = model.sample(random_state=0)
     scores = evaluate_database(shop, new, model.links_)
-    write_database_report(tmp_path / "report", scores, shop, new, model.links_, show_rows=False)
+    write_database_report(tmp_path / "report", scores, shop, new, show_rows=False)
     index = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     for number, name in enumerate(shop):
         assert f'<a href="table{number}.html">{name}</a>' in index

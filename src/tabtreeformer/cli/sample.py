@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """Which rows are drawn."""
+    """Which rows are drawn, and how many."""
 
+    number: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-n",
+            "--rows",
+            metavar="N",
+            help="Number of rows. Of a database, of a table without parents: customers=500; by default as learned.",
+            show_default=False,
+        ),
+    ] = None
     conditions: Annotated[
         list[str] | None,
         typer.Option("--given", metavar="COLUMN=CONDITION", help=f"{CONDITION} Can be given more than once."),
@@ -75,18 +85,6 @@ class StreamOptions:
         return self != StreamOptions()
 
 
-Number = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-n",
-        "--rows",
-        metavar="N",
-        help="Number of rows. Of a database, of a table without parents: customers=500; by default as learned.",
-        show_default=False,
-    ),
-]
-
-
 def sample(
     model: Model,
     output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
@@ -96,7 +94,6 @@ def sample(
     target: TargetOptions,
     runtime: RuntimeOptions,
     accept_risk: AcceptRisk = None,
-    number: Number = None,
 ) -> None:
     r"""Write exactly as many new rows as asked for, all of which meet what is given.
 
@@ -124,9 +121,9 @@ def sample(
 
     options = target.given()
     if is_database(model):
-        sample_together(model, number, output, question, together, options, runtime, accept_risk)
+        sample_together(model, output, question, together, options, runtime, accept_risk)
         return
-    rows = _one_number(number)
+    rows = _one_number(question.number)
     goal = _goal(output, rows, model, streaming, options)
     if goal.finished_file:
         runtime.echo(f"{goal.name} is finished, nothing to continue; write it again with --overwrite")

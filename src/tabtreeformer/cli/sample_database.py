@@ -43,7 +43,6 @@ def is_database(path: Path) -> bool:
 
 def sample_together(
     model: Path,
-    rows: list[str] | None,
     output: str,
     question: QuestionOptions,
     together: TogetherOptions,
@@ -75,7 +74,7 @@ def sample_together(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
         tables = fitted.sample(
-            _numbers(rows, one=one),
+            _numbers(question.number, one=one),
             scale=1.0 if together.scale is None else together.scale,
             given=_conditions(question.conditions, fitted),
             children=_children(together.children),

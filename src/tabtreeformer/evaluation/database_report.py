@@ -40,7 +40,6 @@ def write_database_report(
     scores: DatabaseScores,
     real: Tables,
     synthetic: Tables,
-    links: Sequence[Link],
     *,
     holdout: Tables | None = None,
     schemas: Mapping[str, Schema] | None = None,
@@ -52,11 +51,11 @@ def write_database_report(
     Parameters
     ----------
     folder
-        Where to; it is made if it is not there.
+        Where to write the pages; created if it does not exist.
     scores
-        What `evaluate_database` found for these very tables.
-    real, synthetic, links, holdout, schemas
-        As of `evaluate_database`.
+        What `evaluate_database` returned for these tables.
+    real, synthetic, holdout, schemas
+        As passed to `evaluate_database`.
     title
         Heading of the first page.
     show_rows
@@ -71,7 +70,7 @@ def write_database_report(
         if _table_page(place / f"table{number}.html", name, (real[name], held, synthetic[name]), schema, show_rows):
             pages[name] = f"table{number}.html"
     with replacing(place / "index.html") as temporary:
-        temporary.write_text(_index(scores, real, synthetic, links, pages, title), encoding="utf-8")
+        temporary.write_text(_index(scores, real, synthetic, pages, title), encoding="utf-8")
 
 
 def _table_page(
@@ -97,7 +96,6 @@ def _index(
     scores: DatabaseScores,
     real: Tables,
     synthetic: Tables,
-    links: Sequence[Link],
     pages: Mapping[str, str],
     title: str,
 ) -> str:
@@ -110,7 +108,7 @@ def _index(
     worst = sorted((score, name) for part in every for name, score in part.items())
     parts = [
         f"<h1>{escape(title)}</h1><p>{broken}</p>",
-        f"<h2>Links</h2>{drawing(list(real), links)}",
+        f"<h2>Links</h2>{drawing(list(real), scores.links)}",
         "<h2>Tables</h2>" + _table(["table", "real rows", "synthetic rows"], sizes),
         "<h2>Measures</h2><p>1 is best; of the detection of parents 0.5. What they mean is in the guide.</p>"
         + _table(["measure", *map(escape, compared.columns)], measures),

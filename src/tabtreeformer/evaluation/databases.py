@@ -45,6 +45,8 @@ class DatabaseScores:
     """By pair of columns of the same table."""
     hops: Mapping[int, Mapping[str, float]]
     """By the number of links between two tables: trends of the pairs of their columns."""
+    links: Sequence[Link] = ()
+    """Which columns point to which table."""
 
     detection: Mapping[str, float] = field(default_factory=dict)
     """By parent table: AUC with which it is told from the real one with its aggregated children; 0.5 is best."""
@@ -160,6 +162,7 @@ class _Comparison:
             shapes={column: score for shapes, _ in scored for column, score in shapes.items()},
             pairs={pair: score for _, pairs in scored for pair, score in pairs.items()},
             hops={k: _hops(real, synthetic, kinds, self.own, links, k) for k in range(1, MAX_HOPS + 1)},
+            links=tuple(links),
             detection=self._detection(synthetic),
             sequences=self._sequences(synthetic),
             utility=self._utility(synthetic if learned is None else learned),

@@ -49,16 +49,15 @@ def fit_forest(
         progress.note(note)
     layout = TokenLayout.build([], codec.slots)
     tokens = table.tokens(RowEncoder(codec, None, trees.load_leaf_model("none", ""), layout), progress)
-    ids = layout.value_ids(tokens)
     progress.note(
         f"{request.preset}: {layout.n_values} trees that write, at least {config.forest.leaf_rows} rows per leaf"
     )
-    if len(ids) > MAX_ROWS_GROWN:
+    if len(tokens) > MAX_ROWS_GROWN:
         progress.note(
-            f"splits are chosen on {MAX_ROWS_GROWN:,} rows, as more change little; all {len(ids):,} are counted"
+            f"splits are chosen on {MAX_ROWS_GROWN:,} rows, as more change little; all {len(tokens):,} are counted"
         )
     with stage(progress, "trees", 1) as advance:
-        forest = grow_forest(ids, layout, config.forest, grow_seed)
+        forest = grow_forest(layout.value_ids(tokens), layout, config.forest, grow_seed)
         advance(1)
     fitted = Fitted(
         config=config,
@@ -70,21 +69,11 @@ def fit_forest(
         tree_text="",
         models=(),
         prompts=(),
-        record={
-            "rows": table.n_rows,
-            "preset": request.preset,
-            "target": request.target,
-            "seed": str(seed.entropy),
-            "tree_seconds": round(time.perf_counter() - started, 3),
-            "training": [],
-            "versions": _versions(),
-            **written_as(frame),
-            **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
-        },
+        record=_record(table, request, codec, floor, seed, time.perf_counter() - started),
         forest=forest,
     )
     # One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows.
-    first, second = split_rows(len(ids), np.random.default_rng(half_seed), request.units)[0]
+    first, second = split_rows(len(tokens), np.random.default_rng(half_seed), request.units)[0]
     parts = [(np.sort(first), np.sort(second))]
     return fitted, Evidence(take=table.take, tokens=tokens, parts=parts, histories=(), holdout=holdout)
 
@@ -94,6 +83,28 @@ def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, se
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
     settings = ForestSettings(leaf_rows=config.leaf_rows, bags=config.bags, scores=config.scores, boost=config.scores)
     return grow(ids, targets, settings, seed)
+
+
+def _record(
+    table: InMemory | OnDisk,
+    request: Request,
+    codec: TableCodec,
+    floor: int,
+    seed: np.random.SeedSequence,
+    tree_seconds: float,
+) -> dict[str, Any]:
+    """The course of the fit, as plain data."""
+    return {
+        "rows": table.n_rows,
+        "preset": request.preset,
+        "target": request.target,
+        "seed": str(seed.entropy),
+        "tree_seconds": round(tree_seconds, 3),
+        "training": [],
+        "versions": _versions(),
+        **written_as(table.frame),
+        **({"protected": protection(codec, table.frame, floor)} if floor > 1 else {}),
+    }
 
 
 def _versions() -> dict[str, str]:

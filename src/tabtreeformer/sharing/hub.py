@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..artifact.archive import write_archive
 from ..artifact.fitted import Fitted
@@ -17,8 +17,21 @@ from ..privacy.card import model_card, to_markdown
 from ..privacy.gate.release import accept_risk as record_risk
 from ..privacy.gate.release import failed, file_leaks, reasons_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 FILE = "model.tabtree"
 """Name of the model file in a repository."""
+
+
+class Download(TypedDict, total=False):
+    """How a file is downloaded; `TabTreeFormer.from_pretrained` explains each option."""
+
+    revision: str | None
+    token: str | bool | None
+    cache_dir: str | Path | None
+    local_files_only: bool
+    endpoint: str | None
 
 
 class OnHub:
@@ -47,7 +60,7 @@ class OnHub:
         private
             Whether a new repository is private.
         token
-            Of the Hub; by default the one that `hf auth login` stored.
+            Access token of the Hub; by default the one that `hf auth login` stored.
         revision
             Branch to commit to; by default the main one.
         commit_message
@@ -55,7 +68,7 @@ class OnHub:
         accept_risk
             Why the file is uploaded in spite of its verdict; recorded in the file and on its card.
         endpoint
-            Address of another Hub than the public one.
+            Address of a Hub other than the public one.
         """
         fitted: Fitted = self._check_fitted()  # type: ignore[attr-defined]
         _check_upload(fitted.record, accept_risk)
@@ -83,13 +96,9 @@ class OnHub:
         cls,
         repo_id: str,
         *,
-        revision: str | None = None,
-        token: str | bool | None = None,
-        cache_dir: str | Path | None = None,
-        local_files_only: bool = False,
         device: str = "auto",
         verbose: bool = True,
-        endpoint: str | None = None,
+        **download: Unpack[Download],
     ) -> Any:
         """Download a model that `push_to_hub` uploaded, and load it; nothing in it is executed.
 
@@ -97,25 +106,24 @@ class OnHub:
         ----------
         repo_id
             `user/name`.
+        device, verbose
+            See the class.
         revision
-            Branch, tag or commit; by default the newest of the main branch.
+            Branch, tag or commit; by default the latest commit of the main branch.
         token
-            Of the Hub, for private repositories; by default the one that `hf auth login` stored.
+            Access token of the Hub, for private repositories; by default the one that `hf auth login` stored.
         cache_dir
             Where downloads are kept; by default the cache of `huggingface_hub`.
         local_files_only
             Use only what was downloaded before.
-        device, verbose
-            As of the class.
         endpoint
-            Address of another Hub than the public one.
+            Address of a Hub other than the public one.
+        **download
+            The five options above, and any other of `huggingface_hub.hf_hub_download`.
         """
         hub = import_extra("huggingface_hub", "hub")
         try:
-            path = hub.hf_hub_download(
-                repo_id, FILE, revision=revision, token=token, cache_dir=cache_dir,
-                local_files_only=local_files_only, endpoint=endpoint,
-            )  # fmt: skip
+            path = hub.hf_hub_download(repo_id, FILE, **download)
         except (hub.errors.HfHubHTTPError, hub.errors.HFValidationError, hub.errors.LocalEntryNotFoundError) as error:
             raise ArchiveError(
                 f"cannot get {FILE} of {repo_id!r}: {_first_line(error)}; check the name, the revision and the token"

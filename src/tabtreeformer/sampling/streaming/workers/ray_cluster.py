@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ....errors import EngineError, import_extra
-from .work import RETRIES, attempted, prepare, revived
+from .work import RETRIES, prepare, revived
 
 
 class _Worker:
@@ -21,13 +21,18 @@ class _Worker:
         for name, content in zip(names, contents, strict=True):
             files[name] = Path(self.folder.name) / name
             files[name].write_bytes(content)
-        self.work, self.failed = attempted(lambda: prepare(work, settings, files, 1))
+        self.start = (work, settings, files, 1)
+        self.work: Callable[[Any], Any] | None = None
 
-    def do(self, place: int, job: Any) -> tuple[int, Any, list[str] | None]:
-        """Place, result and error of one job."""
-        if self.failed is not None:
-            return place, None, self.failed
-        return place, *attempted(lambda: self.work(job))
+    def do(self, place: int, job: Any) -> tuple[int, Any]:
+        """Place and result of one job.
+
+        The work is prepared by the first job: Ray passes on the error of a job as it is, that of a constructor as the
+        death of the actor.
+        """
+        if self.work is None:
+            self.work = prepare(*self.start)
+        return place, self.work(job)
 
 
 def run_on_ray(
@@ -55,11 +60,11 @@ def run_on_ray(
             (done, *_), _ = ray.wait(list(busy), num_returns=1)
             actor = busy.pop(done)
             try:
-                place, result, error = ray.get(done)
+                place, result = ray.get(done)
+            except ray.exceptions.RayTaskError as fault:
+                raise revived(type(fault.cause).__name__, str(fault.cause)) from fault
             except ray.exceptions.RayError as death:
                 raise EngineError(f"a worker died {1 + RETRIES} times; is there enough memory? ({death})") from death
-            if error is not None:
-                raise revived(*error)
             following = next(left, None)
             if following is not None:
                 busy[actor.do.remote(*following)] = actor

@@ -1,4 +1,4 @@
-"""What a worker does, whatever runs it: find the work, do jobs, say what went wrong."""
+"""What a worker does, whatever runs it: find the work and do jobs; errors come back to the process that asked."""
 
 from __future__ import annotations
 
@@ -24,19 +24,8 @@ def prepare(work: str, settings: Mapping[str, Any], files: Mapping[str, Path], c
     return done
 
 
-def attempted(call: Callable[[], Any]) -> tuple[Any, list[str] | None]:
-    """The result of a call, or its error as plain data.
-
-    Whatever goes wrong in a worker is caught, as it has to reach the process that asked: there it is raised again.
-    """
-    try:
-        return call(), None
-    except Exception as error:
-        return None, [type(error).__name__, str(error)]
-
-
 def revived(kind: str, message: str) -> TabTreeFormerError:
-    """The error that a worker described; one of our own is of its own class again."""
+    """The error that a worker described; one of our own gets its own class back."""
     own = getattr(errors, kind, None)
     if isinstance(own, type) and issubclass(own, TabTreeFormerError):
         return own(message)

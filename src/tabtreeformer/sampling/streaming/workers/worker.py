@@ -8,25 +8,42 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, TextIO
 
-from .work import attempted, prepare
+from ....errors import TabTreeFormerError
+from .work import prepare
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer until the input ends, or until an error that is not one of ours ends the process."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not come between answers
-    work = None
+    sys.excepthook = partial(_say_why, answers)
+    work: Callable[[Any], Any] | None = None
     for line in sys.stdin:
-        message = json.loads(line)
-        if work is None:
-            work, error = attempted(partial(_prepare, message))
-            result = None
+        message, result = json.loads(line), None
+        try:
+            if work is None:
+                work = _prepare(message)
+            else:
+                result = work(message["job"])
+        except TabTreeFormerError as error:
+            _answer(answers, {"error": [type(error).__name__, str(error)]})
         else:
-            result, error = attempted(partial(work, message["job"]))
-        answers.write(json.dumps({"result": result} if error is None else {"error": error}) + "\n")
-        answers.flush()
+            _answer(answers, {"result": result})
+
+
+def _answer(answers: TextIO, message: dict[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
+
+
+def _say_why(answers: TextIO, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Report an error that nobody caught to the process that asked, and print its traceback as Python does."""
+    if issubclass(kind, Exception):
+        _answer(answers, {"error": [kind.__name__, str(error)]})
+    sys.__excepthook__(kind, error, trace)
 
 
 def _prepare(message: dict[str, Any]) -> Callable[[Any], Any]:
