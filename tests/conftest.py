@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -36,6 +38,12 @@ TINY = {
 """Overrides that make a fit take a fraction of a second."""
 
 
+BROWSER_FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
+
+
 @pytest.fixture
 def tiny() -> dict[str, dict[str, object]]:
     return json.loads(json.dumps(TINY))
@@ -62,6 +70,32 @@ def mixed() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def paper_config() -> dict[str, dict[str, dict[str, object]]]:
     return json.loads((PAPER / "config.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def open_browser(tmp_path_factory):
+    """A function that opens a browser without a window; it is closed at the end of the `with` block."""
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and chromedriver):
+        pytest.skip("needs chromium and chromedriver: scripts/install-browser installs them on Debian")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="needs the dev extra")
+
+    @contextlib.contextmanager
+    def opened(logs: tuple[str, ...] = ("browser",), downloads: Path | None = None):
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for flag in (*BROWSER_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", dict.fromkeys(logs, "ALL"))
+        if downloads is not None:
+            options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+    return opened
 
 
 @pytest.fixture

@@ -1,24 +1,15 @@
 """The page in a real browser: from a dropped file to downloaded rows, by keyboard, wide and narrow, light and dark."""
 
 import os
-import shutil
 import threading
 import time
 
 import pandas as pd
 import pytest
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: scripts/install-browser installs them on Debian"
-)
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra ui")
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the dev extra")
 
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-)  # fmt: skip
 TOKEN = "a-token"
 
 
@@ -44,16 +35,9 @@ def downloads(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory, downloads):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+def driver(open_browser, downloads):
+    with open_browser(downloads=downloads) as driver:
+        yield driver
 
 
 def until(look, seconds=900):

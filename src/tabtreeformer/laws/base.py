@@ -168,6 +168,50 @@ class Law(Protocol):
         """Inverse of `to_json`."""
 
 
+Own = TypeVar("Own", bound="Counted")
+
+
+class Counted:
+    """A law that counts the rows that keep it and break it."""
+
+    support: int
+    exceptions: int
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """Where it applies, and where it applies and is kept."""
+        raise NotImplementedError
+
+    def counted(self: Own, frame: Frame) -> Own:
+        """The law with its support and exceptions."""
+        applies, keeps = self.holds(frame)
+        law: Any = self
+        counted: Own = replace(law, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
+        return counted
+
+
+class OneTarget(Counted):
+    """A law about one column, its target."""
+
+    target: Name
+
+    @property
+    def writes(self) -> tuple[Name, ...]:
+        """The target."""
+        return (self.target,)
+
+
+class DropsTarget(OneTarget):
+    """A law whose target follows from what it reads, so that a table is expressed without it."""
+
+    def reshape(self, schema: Schema) -> Schema:
+        """Without the target."""
+        return replaced(schema, self.target, [])
+
+    def express(self, frame: Frame) -> Frame:
+        """Drop the target."""
+        return frame.changed(self.reshape(frame.schema), {})
+
+
 def replaced(schema: Schema, name: Name, columns: Sequence[Column]) -> Schema:
     """The schema with other columns (or none) in the place of one."""
     own: list[Column] = []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, replaced
+from .base import Cells, DropsTarget, Frame, Mask, Name
 from .codes import Coded, entropy
 from .search import Candidate, Search
 from .sentences import cells_of, named, quoted, value_of, written
@@ -28,7 +28,7 @@ _CUT = re.compile(r" < ([-+]?[0-9.]+(?:e[-+]?[0-9]+)?) <= ")
 
 
 @dataclass(frozen=True)
-class Bins:
+class Bins(DropsTarget):
     """`group by age: 'young' < 30 <= 'middle' < 60 <= 'old'`."""
 
     form: ClassVar[str] = "bins"
@@ -54,10 +54,6 @@ class Bins:
     def reads(self) -> tuple[Name, ...]:
         return (self.source,)
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
-
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies where both columns have a value."""
         target = Coded.read(frame, self.target)
@@ -72,20 +68,11 @@ class Bins:
 
     def learn(self, frame: Frame, floor: int) -> Bins:
         """Count the rows that keep it, and see what rows without a number have."""
-        applies, keeps = self.holds(frame)
         alone = frame.take(np.flatnonzero(frame.gaps(self.source)))
         coded = Coded.read(alone, self.target)
         rows = np.bincount(coded.codes, minlength=coded.size)
         without = coded.values[int(np.argmax(rows))] if coded.size and rows.max() >= floor else None
-        return replace(self, without=without, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """Without the target."""
-        return replaced(schema, self.target, [])
-
-    def express(self, frame: Frame) -> Frame:
-        """Take the target away."""
-        return frame.changed(self.reshape(frame.schema), {})
+        return replace(self, without=without).counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Say in which range each number lies."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..data.schema import DATETIME, NUMERIC, Column, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
 from .computed import WHOLE, Computed, Values, to_whole
 from .linear import PER_SECOND
 from .words import column_name, different, known, quoted
@@ -65,7 +65,7 @@ def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClockNumber:
+class ClockNumber(OneTarget):
     """A number that is written in hours and minutes (or years and months), learned as one count."""
 
     form: ClassVar[str] = "clock number"
@@ -84,10 +84,6 @@ class ClockNumber:
     def reads(self) -> tuple[Name, ...]:
         return ()
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
-
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """Where there is a value, and where it reads as a clock time."""
         applies = frame.present(self.target)
@@ -97,11 +93,10 @@ class ClockNumber:
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
         """Count the rows that obey."""
-        applies, kept = self.holds(frame)
         name = fresh(f"{self.target} in {'months' if self.notation == MONTH else 'minutes'}", frame.schema)
         if self.notation == SECONDS:
             name = fresh(f"{self.target} in seconds", frame.schema)
-        return replace(self, counts=name, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+        return replace(self, counts=name).counted(frame)
 
     def _count(self, numbers: Values) -> Values:
         whole = to_whole(np.asarray(numbers))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name
+from .base import Cells, Frame, Mask, Name, OneTarget
 from .codes import Coded, Codes, combinations
 from .puts_right import PutsRight
 from .search import Candidate, Search
@@ -35,7 +35,7 @@ MARK = " as known for "
 
 
 @dataclass(frozen=True)
-class Combination(PutsRight):
+class Combination(OneTarget, PutsRight):
     """`model as known for make`."""
 
     form: ClassVar[str] = "combination"
@@ -53,10 +53,6 @@ class Combination(PutsRight):
     @property
     def reads(self) -> tuple[Name, ...]:
         return self.others
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
 
     @cached_property
     def _values(self) -> dict[tuple[Any, ...], dict[Any, float]]:

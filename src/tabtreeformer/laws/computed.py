@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..data.rare import likely_range
 from ..data.schema import NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
-from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
 from .sentences import said
 from .words import quoted
 
@@ -33,7 +33,7 @@ Self = TypeVar("Self", bound="Computed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Computed:
+class Computed(OneTarget):
     """What all such laws share; a form adds its parts and how it computes."""
 
     target: Name
@@ -88,11 +88,6 @@ class Computed:
         return levels
 
     # ---- a law
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        """The target."""
-        return (self.target,)
 
     @property
     def text(self) -> str:
@@ -151,8 +146,7 @@ class Computed:
         )
         if law.cycle is not None:
             law = replace(law, window=law._find_window(frame))
-        applies, kept = law.holds(frame)
-        law = replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+        law = law.counted(frame)
         law = replace(law, exact=law.exceptions < max(floor, 1), near=0 < law.exceptions < floor)
         own, parts = frame.gaps(self.target), ~frame.present(*self.reads)
         # Fewer rows than the floor with another pattern of gaps would not be learned either.

@@ -19,7 +19,7 @@ import pandas as pd
 from ..data.schema import CATEGORICAL, IDENTIFIER, TEXT, Schema
 from ..data.schema.values import LABEL
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, replaced
+from .base import Cells, DropsTarget, Frame, Mask, Name
 from .search import Candidate, Search
 from .sentences import named, quoted, said, unsaid, written
 
@@ -50,7 +50,7 @@ def _change(name: str) -> Callable[[str], str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy:
+class Copy(DropsTarget):
     """A text that is made of others."""
 
     form: ClassVar[str] = "copy"
@@ -78,11 +78,6 @@ class Copy:
         """What it is made of."""
         return self.sources
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        """The target."""
-        return (self.target,)
-
     def made(self, frame: Frame) -> tuple[Any, Mask]:
         """The texts that the sources make, and where they are missing."""
         gaps = ~frame.present(*self.sources)
@@ -105,17 +100,8 @@ class Copy:
 
     def learn(self, frame: Frame, floor: int) -> Copy:
         """Count the rows that obey."""
-        applies, kept = self.holds(frame)
-        broken = int((applies & ~kept).sum())
-        return replace(self, support=int(kept.sum()), exceptions=broken, near=self.near or broken > 0)
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The target dropped."""
-        return replaced(schema, self.target, [])
-
-    def express(self, frame: Frame) -> Frame:
-        """Drop the target."""
-        return frame.changed(self.reshape(frame.schema), {})
+        law = self.counted(frame)
+        return replace(law, near=law.near or law.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Make it anew; a label that a category dtype does not list becomes a gap."""

@@ -17,7 +17,7 @@ from ..data.schema import BOOLEAN, CATEGORICAL, NUMERIC, Schema
 from ..data.schema.numbers import count_decimals
 from ..data.schema.values import LABEL
 from ..errors import SchemaError
-from .base import Frame, Mask, Name
+from .base import Counted, Frame, Mask, Name
 from .codes import Coded
 from .search import Candidate, Search
 from .states import State, States, put, read_state
@@ -28,7 +28,7 @@ MARK = " exactly where "
 
 
 @dataclass(frozen=True)
-class Together:
+class Together(Counted):
     """`garage_year is missing exactly where garage = 'none'`."""
 
     form: ClassVar[str] = "gaps"
@@ -66,13 +66,7 @@ class Together:
     def learn(self, frame: Frame, floor: int) -> Together:
         """Choose what fills the member's empty rows, and count the rows that keep the law."""
         others = frame.take(np.flatnonzero(~self.member.mask(frame)))
-        applies, keeps = self.holds(frame)
-        return replace(
-            self,
-            fill=typical(others, self.member.name, floor),
-            support=int(keeps.sum()),
-            exceptions=int((applies & ~keeps).sum()),
-        )
+        return replace(self, fill=typical(others, self.member.name, floor)).counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
         """The same columns."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..data.schema import Schema
 from ..errors import SchemaError
-from .base import Frame, Mask, Name
+from .base import Frame, Mask, Name, OneTarget
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import said, unsaid
@@ -38,7 +38,7 @@ MARK = " where "
 
 
 @dataclass(frozen=True)
-class Implication(PutsRight):
+class Implication(OneTarget, PutsRight):
     """Clauses of one target, each a state that follows from another column's state."""
 
     form: ClassVar[str] = "implication"
@@ -61,10 +61,6 @@ class Implication(PutsRight):
     @property
     def reads(self) -> tuple[Name, ...]:
         return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies where a cause is there; a missing target breaks nothing."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.schema import Schema
-from .base import Cells, Frame, Mask, Name, replaced
+from .base import Cells, DropsTarget, Frame, Mask, Name
 from .codes import Coded, Codes, combinations, information
 from .sentences import cells_of, listed, names_in, quoted, said, unsaid
 
@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Lookup:
+class Lookup(DropsTarget):
     """`target from first, second`: rows that agree in the keys agree in the target, missing being a value."""
 
     form: ClassVar[str] = "lookup"
@@ -50,10 +50,6 @@ class Lookup:
     @property
     def reads(self) -> tuple[Name, ...]:
         return self.keys
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
 
     @cached_property
     def _known(self) -> dict[Key, Any]:
@@ -97,17 +93,8 @@ class Lookup:
             usual=tuple(usual),
             shares=tuple((target.values[k], float(counts[k] / counts[kept].sum())) for k in kept),
         )
-        applies, keeps = learned.holds(frame)
-        broken = int((applies & ~keeps).sum())
-        return replace(learned, support=int(keeps.sum()), exceptions=broken, near=self.near or broken > 0)
-
-    def reshape(self, schema: Schema) -> Schema:
-        """Without the target."""
-        return replaced(schema, self.target, [])
-
-    def express(self, frame: Frame) -> Frame:
-        """Take the target away."""
-        return frame.changed(self.reshape(frame.schema), {})
+        learned = learned.counted(frame)
+        return replace(learned, near=self.near or learned.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Look the target up."""

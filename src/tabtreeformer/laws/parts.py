@@ -16,7 +16,7 @@ import pandas as pd
 
 from ..data.schema import DATETIME, LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, replaced
+from .base import Cells, DropsTarget, Frame, Mask, Name
 from .clock import to_minutes
 from .computed import Computed, Values
 from .linear import PER_SECOND
@@ -135,7 +135,7 @@ def _unit(law: Part, frame: Frame) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedPart:
+class NamedPart(DropsTarget):
     """A label that is a name for a part of a time: Monday, March, Q2, weekend."""
 
     form: ClassVar[str] = "named part"
@@ -158,10 +158,6 @@ class NamedPart:
     def reads(self) -> tuple[Name, ...]:
         return (self.source,)
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
-
     def _parts(self, frame: Frame) -> Values:
         return Source(name=self.source, zone=self.zone, hours=self.hours).part(frame, self.part)
 
@@ -182,16 +178,7 @@ class NamedPart:
             if count >= max(floor, 1) and count > names.get(int(part), (0, None))[0]:
                 names[int(part)] = int(count), label
         law = replace(self, names=tuple((part, label) for part, (_, label) in sorted(names.items())))
-        applies, kept = law.holds(frame)
-        return replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The target dropped."""
-        return replaced(schema, self.target, [])
-
-    def express(self, frame: Frame) -> Frame:
-        """Drop the target."""
-        return frame.changed(self.reshape(frame.schema), {})
+        return law.counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Look the name up; a part that had none takes that of the nearest."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..data.schema import LABELLED, NUMERIC, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, replaced
+from .base import Cells, DropsTarget, Frame, Mask, Name
 from .codes import Coded, Codes
 from .search import Candidate, Search
 from .words import column_name, different, quoted
@@ -32,7 +32,7 @@ PROBES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
+class Running(DropsTarget):
     """A column that adds up another, row by row."""
 
     form: ClassVar[str] = "running"
@@ -62,10 +62,6 @@ class Running:
     def reads(self) -> tuple[Name, ...]:
         return (self.part,) if self.by is None else (self.part, self.by)
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
-
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies to rows that have one before them; kept where the total grew by their own amount."""
         before = _before(self._codes(frame))
@@ -86,16 +82,7 @@ class Running:
         decimals = 9 if decimals is None else min(decimals, 9)
         middle = float(np.nanmean(own) - np.mean(_totals(self._codes(frame), part))) if len(there) else 0.0
         law = replace(self, decimals=decimals, start=round(middle, decimals))
-        applies, kept = law.holds(frame)
-        return replace(law, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
-
-    def reshape(self, schema: Schema) -> Schema:
-        """The total dropped."""
-        return replaced(schema, self.target, [])
-
-    def express(self, frame: Frame) -> Frame:
-        """Drop the total."""
-        return frame.changed(self.reshape(frame.schema), {})
+        return law.counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Add the amounts up, a missing one being nothing."""

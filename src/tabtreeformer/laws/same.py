@@ -17,14 +17,14 @@ import numpy as np
 
 from ..data.schema import BOOLEAN, Column, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
 from .computed import dtype_ends
 from .order import comparable
 from .sentences import named, quoted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Same:
+class Same(OneTarget):
     """`target often equals base`."""
 
     form: ClassVar[str] = "same"
@@ -53,11 +53,6 @@ class Same:
         """What it may equal."""
         return (self.base,)
 
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        """The target."""
-        return (self.target,)
-
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """Where both are there, and where they are equal."""
         applies = frame.present(self.target, self.base)
@@ -69,9 +64,8 @@ class Same:
 
     def learn(self, frame: Frame, floor: int) -> Same:
         """Count the rows in which they are equal."""
-        applies, equal = self.holds(frame)
         flag = fresh(f"{self.target} is {self.base}", frame.schema)
-        return replace(self, flag=flag, support=int(equal.sum()), exceptions=int((applies & ~equal).sum()))
+        return replace(self, flag=flag).counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
         """The flag before the target."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..data.schema import NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
 from .bits import BITS_PER_TERM, code_length
 from .product import DOWN, HALF_UP, NEAREST, rounded
 from .search import Candidate, Search
@@ -44,7 +44,7 @@ MIN_SAVED = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class Share(OneTarget):
     """A column as a share of another."""
 
     form: ClassVar[str] = "share"
@@ -83,11 +83,6 @@ class Share:
         if not self.without:
             return (self.base,)
         return self.parts if self.rest is None else (*self.parts, self.rest[0])
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        """The part."""
-        return (self.target,)
 
     def whole(self, frame: Frame) -> Floats:
         """What the part is a share of."""
@@ -130,8 +125,7 @@ class Share:
         ways = [replace(self, column=name, decimals=places, rounding=way) for way in ROUNDINGS]
         best = max(ways, key=lambda law: law._covered(frame))
         best = replace(best, common=best._find_common(frame, floor))
-        applies, kept = best.holds(frame)
-        return replace(best, support=int(kept.sum()), exceptions=int((applies & ~kept).sum()))
+        return best.counted(frame)
 
     def _covered(self, frame: Frame) -> int:
         """Rows that have one of the commonest shares: of the right way of rounding these are most."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..data.rare import supported_range
 from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name
+from .base import Cells, Frame, Mask, Name, OneTarget
 from .clock import are_clock_times
 from .codes import Coded
 from .implication import MARK
@@ -45,7 +45,7 @@ _CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+
 
 
 @dataclass(frozen=True)
-class Steps(PutsRight):
+class Steps(OneTarget, PutsRight):
     """`amount in steps of 1 where currency = 'JPY' or currency = 'KRW'`."""
 
     form: ClassVar[str] = "steps"
@@ -70,10 +70,6 @@ class Steps(PutsRight):
     @property
     def reads(self) -> tuple[Name, ...]:
         return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies to numbers of the categories."""

@@ -17,7 +17,7 @@ from ..data.rare import supported_range
 from ..data.schema import LABELLED, NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name, fresh, replaced
+from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
 from .codes import Coded, Codes
 from .search import Candidate, Search
 from .sentences import names_in, quoted
@@ -44,7 +44,7 @@ MARK = " within "
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(OneTarget):
     """`price within product`."""
 
     form: ClassVar[str] = "within"
@@ -68,10 +68,6 @@ class Within:
     @property
     def reads(self) -> tuple[Name, ...]:
         return (self.by,)
-
-    @property
-    def writes(self) -> tuple[Name, ...]:
-        return (self.target,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies to categories that have a range; kept by a number inside, or beside by less than half a range."""
@@ -108,8 +104,7 @@ class Within:
             decimals=count_decimals(numbers[there], spare=len(numbers) // 100),
             column=fresh(f"{self.target} within {self.by}", frame.schema),
         )
-        applies, keeps = learned.holds(frame)
-        return replace(learned, support=int(keeps.sum()), exceptions=int((applies & ~keeps).sum()))
+        return learned.counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
         """A plain number between 0 and 1 in the place of the target."""

@@ -54,27 +54,32 @@ def mean_so_far(column: Name) -> str:
 
 def wanted(link: Link, column: Name) -> str:
     """Name of a column that is asked of a further parent."""
-    return f"{link.parent} by {'+'.join(map(str, link.columns))}: {column}"
+    return f"{link.parent} {_by(link)}: {column}"
 
 
 def has_parent(link: Link) -> str:
     """Name of the column that says whether a row points to a further parent at all."""
-    return f"has {link.parent} by {'+'.join(map(str, link.columns))}"
+    return f"has {link.parent} {_by(link)}"
 
 
 def n_children(link: Link) -> str:
     """Name of a parent's column that counts its children."""
-    return f"number of {link.child} by {'+'.join(map(str, link.columns))}"
+    return f"number of {link.child} {_by(link)}"
 
 
 def first_of(link: Link, column: Name) -> str:
     """Name of a parent's column that says where the order of its children starts."""
-    return f"first {column} of {link.child} by {'+'.join(map(str, link.columns))}"
+    return f"first {column} of {link.child} {_by(link)}"
 
 
 def typical(link: Link, column: Name) -> str:
     """Name of a parent's column that says what is typical of its children."""
-    return f"typical {column} of {link.child} by {'+'.join(map(str, link.columns))}"
+    return f"typical {column} of {link.child} {_by(link)}"
+
+
+def _by(link: Link) -> str:
+    """Which of several links between two tables is meant."""
+    return f"by {'+'.join(map(str, link.columns))}"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,21 @@ MAX_SHOWN = 40
 """Characters of a value in a reason."""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """One column of the rows."""
+
+    codec: ColumnCodec
+    origin: Name
+    """The column of the table that it belongs to."""
+    shown: pd.Series
+    """That column, as people wrote it (N,)."""
+    there: NDArray[np.int64]
+    """Rows in which it is not missing."""
+    values: pd.Series
+    """Its values in these rows."""
+
+
 @dataclass
 class Beyond:
     """Rows as the model can encode them, and what had to be left out."""
@@ -78,27 +93,20 @@ class Beyond:
             if codec.common is None:
                 self._replace(name, gaps, _any_value(codec))
         there = np.flatnonzero(~gaps)
-        values = codec.column.read(series.iloc[there])
+        part = _Part(codec, origin, shown, there, codec.column.read(series.iloc[there]))
         if codec.column.kind in MEASURED:
-            self._look_at_ends(codec, origin, shown, there, values, surprise)
+            self._look_at_ends(part, surprise)
         elif codec.column.kind != IDENTIFIER:
-            self._look_at_labels(codec, origin, shown, there, values, surprise)
+            self._look_at_labels(part, surprise)
 
-    def _look_at_labels(
-        self,
-        codec: ColumnCodec,
-        origin: Name,
-        shown: pd.Series,
-        there: NDArray[np.int64],
-        values: pd.Series,
-        surprise: float,
-    ) -> None:
+    def _look_at_labels(self, part: _Part, surprise: float) -> None:
+        codec, origin, shown, there = part.codec, part.origin, part.shown, part.there
         labels = codec.inner.known_values()
         if labels is None or (codec.column.kind == TEXT and codec.inner.can_encode(UNHEARD)[0]):
             return  # rare texts are the rule there
         can, unkept = (np.zeros(len(shown), dtype=bool) for _ in range(2))
-        can[there] = ~codec.inner.can_encode(values)
-        unkept[there] = labels.find(values) < 0
+        can[there] = ~codec.inner.can_encode(part.values)
+        unkept[there] = labels.find(part.values) < 0
         lacking, rare = can, unkept & ~can
         self._note(origin, lacking, surprise, lambda row: f"{origin} = {_shown(shown, row)} was never seen")
         said = "is none of the values that enough rows have"
@@ -108,17 +116,10 @@ class Beyond:
         if lacking.any():
             self._replace(codec.column.name, lacking, _any_value(codec))
 
-    def _look_at_ends(
-        self,
-        codec: ColumnCodec,
-        origin: Name,
-        shown: pd.Series,
-        there: NDArray[np.int64],
-        values: pd.Series,
-        surprise: float,
-    ) -> None:
+    def _look_at_ends(self, part: _Part, surprise: float) -> None:
+        codec, origin, shown, there = part.codec, part.origin, part.shown, part.there
         bounds, own = codec.bounds, codec.column.name == origin
-        numbers = values.to_numpy().astype(np.float64)
+        numbers = part.values.to_numpy().astype(np.float64)
         below, above = codec.inner.tail_scales()
         for distance, scale, word, end in (
             (float(bounds.low) - numbers, below, "below", bounds.low),

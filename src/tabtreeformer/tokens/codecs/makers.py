@@ -6,7 +6,7 @@ None of them keeps a value of a row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -57,10 +57,13 @@ class Maker(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
+        own: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(own)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
+        return cls(**data)
 
 
 @dataclass(frozen=True)
@@ -111,15 +114,6 @@ class NumberKeys(Maker):
         """Numbers are no longer than their type."""
         return len(str(self.least))
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {name: getattr(self, name) for name in ("low", "high", "least", "most")}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
-        return cls(**data)
-
 
 @dataclass(frozen=True)
 class Placeholder(Maker):
@@ -142,15 +136,6 @@ class Placeholder(Maker):
     def longest(self) -> int:
         """The text with a number of the usual length in each of its places."""
         return len(self.text.replace("{n}", "0" * 20))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"text": self.text}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
-        return cls(**data)
 
 
 @dataclass(frozen=True)
@@ -193,10 +178,6 @@ class DateTexts(Maker):
     def longest(self) -> int:
         """Dates are short."""
         return 40
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {name: getattr(self, name) for name in ("form", "first_year", "last_year")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
