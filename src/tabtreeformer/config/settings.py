@@ -231,21 +231,43 @@ class Config:
     """All settings of a model."""
 
     tree: TreeConfig = field(default_factory=TreeConfig)
+    """The trees whose leaves prompt the network."""
     tokens: TokenConfig = field(default_factory=TokenConfig)
+    """How columns become ids."""
     model: ModelConfig = field(default_factory=ModelConfig)
+    """The network."""
     train: TrainConfig = field(default_factory=TrainConfig)
+    """How the network is trained."""
     sampling: SampleConfig = field(default_factory=SampleConfig)
+    """How rows are drawn."""
     forest: ForestConfig | None = None
     """If set, trees write and no network is trained."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; `from_json` gives an equal config back."""
+        """Return plain data; `from_json` gives an equal config back.
+
+        Examples
+        --------
+        >>> PRESETS["S"].to_json()["model"]["width"]
+        256
+        """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Config:
-        """Inverse of `to_json`, also of configs of earlier versions; refuses fields that never existed."""
+        """Read what `to_json` returned, in this version or an earlier one; fields that never existed are refused.
+
+        Parameters
+        ----------
+        data
+            Settings by section.
+
+        Examples
+        --------
+        >>> Config.from_json(PRESETS["S"].to_json()) == PRESETS["S"]
+        True
+        """
         return override(cls(), without_retired(data), prefix="")
 
 

@@ -34,9 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """All scores of a synthetic table, and what was done to get them."""
+    """All scores of a synthetic table, and how they were computed.
+
+    Examples
+    --------
+    >>> list(evaluate(df[:80], df[80:], df[:80], metrics=["shape", "trend"]).scores)
+    ['shape', 'trend']
+    """
 
     scores: Mapping[str, Score]
+    """By the name of the metric."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Metrics that were asked for and could not be computed, each with the reason and the way out."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -49,13 +56,29 @@ class Evaluation:
         return as_html(self)
 
     def plot(self, what: Literal["scores", "columns"] = "scores") -> Picture:
-        """Draw the scores between their references, or the agreement of each column; a notebook shows the picture."""
+        """Draw the scores or the columns; a notebook shows the picture.
+
+        Parameters
+        ----------
+        what
+            `scores`: each score between its references. `columns`: the agreement of each column.
+
+        Examples
+        --------
+        >>> evaluation.plot("columns").save(folder / "columns.svg")
+        """
         if what not in ("scores", "columns"):
             raise ConfigError(f"what must be 'scores' or 'columns', got {what!r}")
         return plot_scores(self.scores) if what == "scores" else plot_columns(self.scores)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per score."""
+        """Return a table with one row per score.
+
+        Examples
+        --------
+        >>> evaluation.to_frame().columns.tolist()
+        ['value', 'ceiling', 'floor', 'goal']
+        """
         fields = ("value", "ceiling", "floor")
         numbers = {
             name: np.array([getattr(score, name) for score in self.scores.values()], dtype=np.float64)
@@ -65,13 +88,30 @@ class Evaluation:
         return pd.DataFrame({**numbers, "goal": [score.goal for score in self.scores.values()]}, index=index)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data without NaN or infinities; `from_json` reads it."""
+        """Return plain data without NaN or infinities; `from_json` reads it.
+
+        Examples
+        --------
+        >>> sorted(evaluation.to_json())
+        ['facts', 'left_out', 'scores']
+        """
         scores = {name: score.to_json() for name, score in self.scores.items()}
         return {"facts": plain(self.facts), "scores": scores, "left_out": dict(self.left_out)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
-        """Inverse of `to_json`."""
+        """Read what `to_json` returned.
+
+        Parameters
+        ----------
+        data
+            Facts, scores and what was left out.
+
+        Examples
+        --------
+        >>> Evaluation.from_json(evaluation.to_json()).scores == evaluation.scores
+        True
+        """
         scores = {name: Score.from_json(name, score) for name, score in data["scores"].items()}
         return cls(scores, dict(data["left_out"]), dict(data["facts"]))
 

@@ -24,12 +24,20 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Score:
-    """A metric's score of the synthetic table, with those of two reference tables."""
+    """A metric's score of the synthetic table, with those of two reference tables.
+
+    Examples
+    --------
+    >>> evaluate(df[:80], df[80:], df[:80], metrics=["shape"]).scores["shape"].value
+    1.0
+    """
 
     name: str
+    """Of the metric."""
     value: float
     """NaN where nothing could be measured; `note` then says why."""
     goal: Goal
+    """Which values are good: `higher`, `lower` or `half`."""
     ceiling: float | None = None
     """What real held-out rows score against the training rows, the best to expect. None without a hold-out."""
     floor: float | None = None
@@ -46,13 +54,32 @@ class Score:
         return f"Score({self.name} {self.value:.3f}{known}; {goal})"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, None where a number is missing."""
+        """Return plain data, with None where a number is missing; `from_json` reads it.
+
+        Examples
+        --------
+        >>> evaluation.scores["shape"].to_json()["goal"]
+        'higher'
+        """
         fields = {name: plain(getattr(self, name)) for name in ("value", "goal", "ceiling", "floor", "breakdown")}
         return fields | {"note": self.note}
 
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Score:
-        """Inverse of `to_json`."""
+        """Read what `to_json` returned.
+
+        Parameters
+        ----------
+        name
+            Name of the metric.
+        data
+            Its score, as plain data.
+
+        Examples
+        --------
+        >>> Score.from_json("shape", evaluation.scores["shape"].to_json()).name
+        'shape'
+        """
         fields = dict(data)
         value = fields.pop("value")
         return cls(name=name, value=math.nan if value is None else float(value), **fields)

@@ -110,6 +110,12 @@ class RelationalTabTreeFormer:
         order
             Column by which the rows of a group are ordered, e.g. a date; or one per table. By default a column that
             counts the rows of a parent, or the only time if rows are in its order.
+
+        Examples
+        --------
+        >>> model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False)
+        >>> [link.text for link in model.fit(shop, ["orders.customer_id -> customers.id"]).links_]
+        ['orders.customer_id -> customers.id']
         """
         progress = self._progress()
         self._sequences: Sequences | None = None
@@ -172,7 +178,13 @@ class RelationalTabTreeFormer:
         children
             Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state
-            With one the tables are the same each time.
+            A whole number makes the tables repeatable.
+
+        Examples
+        --------
+        >>> new = database.sample({"customers": 5}, children={"orders": 2})
+        >>> len(new["customers"]), len(new["orders"])
+        (5, 10)
         """
         learned = self._check_fitted()
         warn_if_failed({"privacy": self.privacy_})
@@ -188,7 +200,13 @@ class RelationalTabTreeFormer:
         tables
             All tables of the database, or the one table that was fitted with `group`.
         random_state
-            With one the values are the same each time.
+            A whole number makes the values repeatable.
+
+        Examples
+        --------
+        >>> gappy = {**shop, "orders": shop["orders"].assign(amount=[None] * 20 + [5.0] * 100)}
+        >>> int(database.impute(gappy)["orders"]["amount"].isna().sum())
+        0
         """
         learned = self._check_fitted()
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
@@ -198,13 +216,39 @@ class RelationalTabTreeFormer:
         return self._sequences.joined(fill_gaps(learned, self.links_, two, seed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all tables to one file, whole or not at all."""
+        """Write the models of all tables to one file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where to write it; an existing file is replaced.
+
+        Examples
+        --------
+        >>> database.save(folder / "shop.tabtree")
+        """
         learned = self._check_fitted()
         write_database(path, self.preset, self.links_, self._sequences, learned, self.privacy_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> RelationalTabTreeFormer:
-        """Read a file that `save` wrote; nothing in it is executed."""
+        """Read a file that `save` wrote; nothing in it is executed.
+
+        Parameters
+        ----------
+        path
+            The file.
+        device
+            Where the models compute: `auto`, `cpu`, `cuda`, `mps`.
+        verbose
+            Show progress on stderr.
+
+        Examples
+        --------
+        >>> database.save(folder / "shop.tabtree")
+        >>> sorted(RelationalTabTreeFormer.load(folder / "shop.tabtree", verbose=False).tables_)
+        ['customers', 'orders']
+        """
         with blaming_file(path):
             preset, links, sequences, tables, privacy = read_database(path, device, verbose)
             model = cls(preset, verbose=verbose)

@@ -36,6 +36,13 @@ class Condition:
 def eq(value: Any) -> Condition:
     """Equal to the value.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"job": eq("cook")}))
     9
     """
@@ -45,6 +52,13 @@ def eq(value: Any) -> Condition:
 def ne(value: Any) -> Condition:
     """Anything but the value, and not missing.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"job": ne("cook")}))
     9
     """
@@ -54,6 +68,13 @@ def ne(value: Any) -> Condition:
 def lt(value: Any) -> Condition:
     """Less than the value.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"age": lt(40)}))
     9
     """
@@ -63,6 +84,13 @@ def lt(value: Any) -> Condition:
 def le(value: Any) -> Condition:
     """At most the value.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"age": le(40)}))
     9
     """
@@ -72,6 +100,13 @@ def le(value: Any) -> Condition:
 def gt(value: Any) -> Condition:
     """More than the value.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"age": gt(40)}))
     9
     """
@@ -81,6 +116,13 @@ def gt(value: Any) -> Condition:
 def ge(value: Any) -> Condition:
     """At least the value.
 
+    Parameters
+    ----------
+    value
+        A value of the column, as the table has it.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"age": ge(40)}))
     9
     """
@@ -90,6 +132,13 @@ def ge(value: Any) -> Condition:
 def between(low: Any, high: Any) -> Condition:
     """From low to high, both included.
 
+    Parameters
+    ----------
+    low, high
+        Values of the column.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"age": between(30, 40)}))
     9
     """
@@ -99,6 +148,13 @@ def between(low: Any, high: Any) -> Condition:
 def isin(values: Iterable[Any]) -> Condition:
     """One of the values.
 
+    Parameters
+    ----------
+    values
+        Values of the column, at least one.
+
+    Examples
+    --------
     >>> len(model.sample(9, given={"job": isin(["cook", "nurse"])}))
     9
     """

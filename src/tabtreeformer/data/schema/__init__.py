@@ -2,6 +2,7 @@
 on the way out.
 """
 
+from .check import check_table
 from .column import Column, Scalar
 from .kinds import (
     BOOLEAN,
@@ -18,7 +19,7 @@ from .kinds import (
     TIMEDELTA,
 )
 from .labels import MAX_CATEGORIES, Labels
-from .table import Schema, check_table
+from .table import Schema
 
 __all__ = [
     "BOOLEAN",

@@ -17,28 +17,28 @@ from ..._runtime.files import replacing
 from ..._runtime.fragments import card, table
 from ...errors import SchemaError
 from ..io.frames import take_in
+from .check import check_table, refuse_extreme
 from .column import Column, Scalar
 from .dtypes import dtype_name
 from .infer import check_text, describe
-from .kinds import CONSTANT, NUMERIC
-from .values import LABEL, NUMBER, as_numbers
+from .kinds import CONSTANT
+from .values import LABEL, NUMBER
 
 FILE_FORMAT = 1
-MAX_COLUMNS = 10_000
-"""More columns are not learned: a model file holds no more, and every row would be as long a sequence."""
-MAX_EXACT = 2**53
-"""Beyond this, floats do not hold every whole number."""
-MANY_ROWS = 5
-"""A value that this many rows have is written again as it is, so it has to be exact."""
-MAX_NUMBER = 1e300
-"""Sums, differences and products with small factors of larger numbers overflow."""
 
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """The columns of a table, in order."""
+    """The columns of a table, in order.
+
+    Examples
+    --------
+    >>> Schema.infer(df).names
+    ('age', 'job', 'smokes')
+    """
 
     columns: tuple[Column, ...]
+    """What each column is, in the order of the table."""
     constraints: tuple[str, ...] | None = None
     """Relations between columns that new rows keep, e.g. `end >= start`; None: those that are found when fitting."""
 
@@ -86,14 +86,32 @@ class Schema:
         return tuple(c.name for c in self.columns)
 
     def column(self, name: str | int) -> Column:
-        """Look one column up."""
+        """Look up one column.
+
+        Parameters
+        ----------
+        name
+            Its name.
+
+        Examples
+        --------
+        >>> Schema.infer(df).column("age").dtype
+        'int64'
+        """
         for column in self.columns:
             if column.name == name:
                 return column
         raise SchemaError(f"there is no column {name!r}; the table has {_listed(self.names)}")
 
     def with_kind(self, name: str | int, kind: str) -> Schema:
-        """Return a copy in which `name` is of that kind, e.g. `categorical`.
+        """Return a copy in which a column is of another kind.
+
+        Parameters
+        ----------
+        name
+            The column.
+        kind
+            E.g. `categorical`, `numeric` or `text`.
 
         Examples
         --------
@@ -104,7 +122,14 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_placeholder(self, name: str | int, placeholder: str) -> Schema:
-        """Return a copy in which rare values of the text column `name` are written so: `{n}` is a running number.
+        """Return a copy in which rare values of a text column are replaced by a placeholder.
+
+        Parameters
+        ----------
+        name
+            The column.
+        placeholder
+            The text to write instead; `{n}` becomes a running number.
 
         Examples
         --------
@@ -115,7 +140,22 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_meaning(self, name: str | int, meaning: str | None, locale: str | None = None) -> Schema:
-        """Return a copy in which the texts of `name` mean that, e.g. `person`, for a locale such as `de_DE`."""
+        """Return a copy that says what the texts of a column mean, so that new ones are made up accordingly.
+
+        Parameters
+        ----------
+        name
+            The column.
+        meaning
+            E.g. `person`, `town` or `email`; None for texts without a known meaning.
+        locale
+            Language and country of names, e.g. `de_DE`.
+
+        Examples
+        --------
+        >>> Schema.infer(df).with_meaning("job", "company").column("job").meaning
+        'company'
+        """
         changed = replace(self.column(name), meaning=meaning, locale=locale)
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
@@ -153,7 +193,18 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def validate(self, df: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of `df` that the schema names, or say what cannot be used."""
+        """Return the columns that the schema names; raise an error for a table that cannot be used.
+
+        Parameters
+        ----------
+        df
+            The table; further columns are left out.
+
+        Examples
+        --------
+        >>> Schema.infer(df[["age"]]).validate(df).shape
+        (120, 1)
+        """
         check_table(df)
         absent = [name for name in self.names if name not in df.columns]
         if absent:
@@ -162,7 +213,7 @@ class Schema:
         for column in self.columns:
             series = df[column.name]
             if column.sort == NUMBER and column.form is None:
-                _refuse_extreme(series, column)
+                refuse_extreme(series, column)
             elif column.sort == LABEL:
                 check_text(series, column.name)
             if series.isna().all() and column.kind != CONSTANT:
@@ -177,7 +228,20 @@ class Schema:
         values: Mapping[str | int, NDArray[Any]],
         missing: Mapping[str | int, NDArray[np.bool_]] | None = None,
     ) -> pd.DataFrame:
-        """Build the table from decoded values: same columns, same order, same dtypes."""
+        """Build a table with the columns, order and dtypes of the schema.
+
+        Parameters
+        ----------
+        values
+            Plain values by column.
+        missing
+            By column, where values are missing; columns without gaps can be left out.
+
+        Examples
+        --------
+        >>> Schema.infer(df[["age"]]).restore({"age": np.array([23, 45])})["age"].tolist()
+        [23, 45]
+        """
         # Joined by position, then named: a dict of series would choke on names such as 0 and "0" no less than concat.
         gaps = missing or {}
         frame = pd.concat([c.write(values[c.name], gaps.get(c.name)) for c in self.columns], axis=1)
@@ -185,16 +249,44 @@ class Schema:
         return frame
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Plain data."""
+        """Return the columns as plain data; `from_json` reads it.
+
+        Examples
+        --------
+        >>> Schema.infer(df).to_json()[0]["kind"]
+        'numeric'
+        """
         return [c.to_json() for c in self.columns]
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Schema:
-        """Inverse of `to_json`."""
+        """Read what `to_json` returned.
+
+        Parameters
+        ----------
+        data
+            One dict per column.
+
+        Examples
+        --------
+        >>> schema = Schema.infer(df)
+        >>> Schema.from_json(schema.to_json()) == schema
+        True
+        """
         return cls(tuple(Column.from_json(c) for c in data))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file for people to read and edit."""
+        """Write a JSON file for people to read and edit.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is replaced.
+
+        Examples
+        --------
+        >>> Schema.infer(df).save(folder / "schema.json")
+        """
         content: dict[str, Any] = {"format": FILE_FORMAT, "columns": self.to_json()}
         if self.constraints is not None:
             content["constraints"] = list(self.constraints)
@@ -203,7 +295,19 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read what `save` wrote and a person may have edited; what cannot be used is named."""
+        """Read a file that `save` wrote and a person may have edited; an error names what cannot be used.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Examples
+        --------
+        >>> Schema.infer(df).save(folder / "schema.json")
+        >>> Schema.load(folder / "schema.json").names
+        ('age', 'job', 'smokes')
+        """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -223,9 +327,20 @@ class Schema:
         return replace(schema, constraints=None if constraints is None else tuple(constraints))
 
     def matched(self, df: pd.DataFrame) -> Schema:
-        """The schema for a table whose dtypes have changed since, as those of a CSV do: kinds and forms stay.
+        """Return the schema with the dtypes of this table; kinds and forms stay.
 
-        A schema file lists kinds; the dtypes to come back are those of the table at hand.
+        A schema file states kinds, and a table that was read again from CSV may have other dtypes than before: new
+        rows get those of the table at hand.
+
+        Parameters
+        ----------
+        df
+            The table.
+
+        Examples
+        --------
+        >>> Schema.infer(df).matched(df.astype({"age": "float64"})).column("age").dtype
+        'float64'
         """
         df = self.validate(df)
         columns = []
@@ -242,65 +357,6 @@ class Schema:
                 column = replace(fresh, **kept)
             columns.append(column)
         return replace(self, columns=tuple(columns))
-
-
-def check_table(df: Any) -> None:
-    """Refuse what is not a table of at least two rows with distinct, plain column names."""
-    if not isinstance(df, pd.DataFrame):
-        raise SchemaError(f"a pandas DataFrame is needed, got {type(df).__name__}")
-    if df.shape[1] > MAX_COLUMNS:
-        raise SchemaError(f"the table has {df.shape[1]:,} columns, more than {MAX_COLUMNS:,}; choose those that matter")
-    if isinstance(df.columns, pd.MultiIndex):
-        raise SchemaError("the columns have several levels; flatten them to one name per column first")
-    odd = [name for name in df.columns if not isinstance(name, str | int | np.integer)]
-    if odd:
-        raise SchemaError(f"column name {odd[0]!r} is neither text nor a whole number; rename it")
-    twice = df.columns[df.columns.duplicated()].unique().tolist()
-    if twice:
-        raise SchemaError(f"column name {twice[0]!r} occurs more than once; rename the columns")
-    for name in df.columns:
-        if isinstance(name, str) and not name.isascii():
-            check_text(pd.Series([name], dtype=object), name)
-    if df.shape[1] == 0:
-        raise SchemaError("the table has no columns")
-    if len(df) < 2:
-        raise SchemaError(f"the table has {len(df)} row{'s' * (len(df) != 1)}; at least 2 are needed")
-
-
-def _refuse_extreme(series: pd.Series, column: Column) -> None:
-    """Refuse infinities, and in a numeric column what floats cannot compute with or do not hold exactly."""
-    name, computes = column.name, column.kind == NUMERIC
-    numbers = as_numbers(series.dropna())
-    if numbers.dtype.kind in "iu":
-        if computes:
-            _refuse_inexact(numbers, name)
-        return
-    values = numbers.astype(np.float64)
-    extreme = ~(np.abs(values) <= (MAX_NUMBER if computes else np.finfo(np.float64).max))
-    if not extreme.any():
-        return
-    bad = int(np.argmax(extreme))
-    row = int(np.flatnonzero(series.notna().to_numpy())[bad])
-    way_out = "replace infinities" if np.isinf(values[bad]) else f"scale the column to below {MAX_NUMBER:g}"
-    raise SchemaError(f"column {name!r} holds {values[bad]} in row {row}; {way_out} or drop the rows")
-
-
-def _refuse_inexact(numbers: NDArray[Any], name: str | int) -> None:
-    """Refuse whole numbers beyond 2^53 that would come back as their neighbours: codes rather than quantities."""
-    if not len(numbers) or (numbers.max() <= MAX_EXACT and numbers.min() >= -MAX_EXACT):
-        return
-    distinct, counts = np.unique(numbers, return_counts=True)
-    floats = distinct.astype(np.float64)
-    inside = floats < float(np.iinfo(distinct.dtype).max)
-    inexact = ~inside
-    inexact[inside] = floats[inside].astype(distinct.dtype) != distinct[inside]
-    merged = np.append(np.diff(floats) == 0, False)
-    bad = merged | (inexact & (counts >= MANY_ROWS))
-    if bad.any():
-        raise SchemaError(
-            f"column {name!r} holds {distinct[np.argmax(bad)]}, and numbers beyond 2**53 are not kept exactly; if it "
-            f"is a code, make it categorical or text; if it is a quantity, subtract a constant or scale it"
-        )
 
 
 def _listed(names: Sequence[str | int], most: int = 20) -> str:

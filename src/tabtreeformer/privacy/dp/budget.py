@@ -52,7 +52,19 @@ class DP:
             raise ConfigError(f"dp.codec_share must be between 0 and 1, got {self.codec_share!r}")
 
     def check_run(self, checkpoints: bool, n_processes: int) -> None:
-        """Refuse a run that the promise cannot cover."""
+        """Raise an error for a fit that the promise cannot cover.
+
+        Parameters
+        ----------
+        checkpoints
+            Whether the fit is to be stored while it runs.
+        n_processes
+            Processes that train together.
+
+        Examples
+        --------
+        >>> DP(epsilon=4).check_run(checkpoints=False, n_processes=1)
+        """
         if checkpoints:
             raise ConfigError(
                 "checkpoints would hold what has no noise yet; under differential privacy leave checkpoint_dir out"
@@ -61,7 +73,18 @@ class DP:
             raise ConfigError("differential privacy trains in one process; start it without torchrun")
 
     def delta_for(self, n_rows: int) -> float:
-        """The delta for this many rows."""
+        """Return the delta of a table.
+
+        Parameters
+        ----------
+        n_rows
+            Rows of the table.
+
+        Examples
+        --------
+        >>> DP(epsilon=4).delta_for(1000)
+        5e-07
+        """
         delta = 0.5 / n_rows**2 if self.delta is None else self.delta
         if delta >= 1 / n_rows:
             raise ConfigError(
