@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--samples", type=Path, default=Path("out/samples"))
     report.add_argument("--data", type=Path, default=Path("../shared/data"))
     report.add_argument("--out", type=Path, default=Path("out/benchmark"))
-    report.add_argument("--pages", type=Path, metavar="ROOT", help="also write README.md and docs/ of this checkout")
+    report.add_argument("--pages", type=Path, metavar="ROOT", help="also write the pages in docs/ of this checkout")
     environments = commands.add_parser("envs", help="create a virtual environment from its pinned versions")
     environments.add_argument("action", choices=("list", "create"))
     environments.add_argument("names", nargs="*")

@@ -2,9 +2,10 @@
 
     python -m benchmarks.tradeoff
 
-Reads benchmarks/results/unseen.csv and writes docs/tradeoff.svg (and .png), the sentence under it and the table of
-published rows between their marks in README.md. The picture has one point per writer: means over the tables that all
-its writers have, each table counting the same however many seeds it has; the small points are single tables.
+Reads benchmarks/results/unseen.csv and writes docs/tradeoff.svg (and .png), its numbers into docs/lab/unseen.md and the
+table of published rows into README.md, each between its marks. The picture has one point per writer: means over the
+tables that all its writers have, each table counting the same however many seeds it has; the small points are single
+tables.
 """
 
 from __future__ import annotations
@@ -46,20 +47,21 @@ BALANCED = 0.56
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results" / "unseen.csv")
-    parser.add_argument("--page", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "lab" / "unseen.md")
     parser.add_argument("--figure", type=Path, default=ROOT / "docs" / "tradeoff")
     options = parser.parse_args()
-    write(options.results, options.page, options.figure)
+    write(options.results, options.readme, options.page, options.figure)
 
 
-def write(results_file: Path, page: Path, figure: Path) -> None:
-    """Draw the picture, and write what belongs to it into the page."""
+def write(results_file: Path, readme: Path, page: Path, figure: Path) -> None:
+    """Draw the picture, write its numbers into the page and published rows into the README."""
     results = pd.read_csv(results_file)
     published = results["table"].str.endswith(PUBLISHED)
     by_table = common(results[~published])
     draw(by_table, figure)
     put(page, "tradeoff", caption(by_table, results[~published]))
-    put(page, "published rows", published_table(results[published]))
+    put(readme, "published rows", published_table(results[published]))
 
 
 def common(results: pd.DataFrame) -> pd.DataFrame:

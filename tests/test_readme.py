@@ -36,3 +36,8 @@ def test_python_blocks_run_and_print_what_is_shown_below_them(tmp_path, monkeypa
     printed = capsys.readouterr().out
     assert [len(line.split()) for line in printed.splitlines()] == [len(s.split()) for s in shown[1].splitlines()]
     assert shown[1].split("\n")[0].split() == printed.split("\n")[0].split()
+
+
+def test_the_readme_is_short_and_has_one_table_of_results():
+    assert len(README.splitlines()) <= 130
+    assert re.findall(r"<!-- ([\w ]+): begin -->", README) == ["output", "published rows"]

@@ -22,8 +22,8 @@ CONTROLS = tuple(spec.name for spec in GENERATORS if spec.family == "control")
 ORDER = [spec.name for spec in GENERATORS]
 SEEDS = 3
 PAGE = Path("docs") / "lab" / "benchmark.md"
-README = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR < 0.05", "membership AUC", "fit, CPU s")
-"""Columns of the table in README.md."""
+COMPARED = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR < 0.05", "membership AUC", "fit, CPU s")
+"""Columns of the comparison in docs/lab/experiments.md."""
 
 
 def write(results: Path, out: Path, *, samples: Path, data: Path, root: Path | None = None) -> None:
@@ -44,14 +44,14 @@ def write(results: Path, out: Path, *, samples: Path, data: Path, root: Path | N
 
 
 def write_marked(root: Path, results: Path, tables: dict[str, tuple[str, pd.DataFrame]]) -> None:
-    """Write the tables that pages have between marks: README.md, and the pages of the other measurements."""
+    """Write the tables that pages have between marks."""
     from .. import asking, dp, privacy, scale
 
     if "complete" not in tables:
-        raise ConfigError(f"no generator has {SEEDS} seeds of all of {', '.join(SMALL)}; README.md is not written")
+        raise ConfigError(f"no generator has {SEEDS} seeds of all of {', '.join(SMALL)}; the comparison is not written")
     complete = tables["complete"][1]
-    put(root / "README.md", "comparison", forms.markdown(complete[[c for c in README if c in complete]]))
     lab = root / "docs" / "lab"
+    put(lab / "experiments.md", "comparison", forms.markdown(complete[[c for c in COMPARED if c in complete]]))
     put(lab / "experiments.md", "auto", forms.markdown(tables["auto"][1]))
     if "auto_parts" in tables:
         put(lab / "experiments.md", "parts", forms.markdown(tables["auto_parts"][1]))

@@ -32,16 +32,17 @@ def results() -> pd.DataFrame:
 
 def test_the_picture_compares_writers_on_the_tables_that_all_of_them_have(tmp_path):
     results().to_csv(tmp_path / "unseen.csv", index=False)
-    page = tmp_path / "page.md"
-    text = "".join(f"<!-- {name}: {end} -->\n" for name in ("tradeoff", "published rows") for end in ("begin", "end"))
-    page.write_text(text, encoding="utf-8")
+    page, readme = tmp_path / "page.md", tmp_path / "readme.md"
+    page.write_text("<!-- tradeoff: begin -->\n<!-- tradeoff: end -->\n", encoding="utf-8")
+    readme.write_text("<!-- published rows: begin -->\n<!-- published rows: end -->\n", encoding="utf-8")
     means = tradeoff.common(results()[lambda frame: ~frame["table"].str.contains("published")])
     assert set(means.index.get_level_values("table")) == {"iris", "boston"}
-    tradeoff.write(tmp_path / "unseen.csv", page, tmp_path / "figure")
+    tradeoff.write(tmp_path / "unseen.csv", readme, page, tmp_path / "figure")
     written = page.read_text(encoding="utf-8")
     assert "the 2 tables that all writers have, 2 seeds each" in written
     assert "| CART | 0.600 | 0.020 | 0.700 | 1.0% |" in written
-    assert written.index("**`auto`**") < written.index("TabSyn")
+    published = readme.read_text(encoding="utf-8")
+    assert published.index("**`auto`**") < published.index("TabSyn")
     assert (tmp_path / "figure.svg").stat().st_size > 1_000
 
 
