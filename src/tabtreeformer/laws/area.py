@@ -1,9 +1,9 @@
 """Positions inside a category: `lat, long within zipcode`.
 
-Two numbers that together tell the category nearly always. All three columns stay as they are, so that whoever draws
-them learns what depends on the place. Where a position does not lie in its category, the category gives way: it becomes
-one in whose area the position lies. Only a position in nobody's area is moved, into the nearest. An area is described
-by its range, its middle, its spread and its slant, which are means over enough rows.
+Two numbers that together nearly always determine the category. All three columns stay as they are, so that a writer
+learns what depends on the position. Where a position is outside the area of its category, the category is replaced by
+one in whose area it lies; only a position that is in no area is moved, into the nearest one. An area is described by
+its range, mean, spread and slant (the correlation of both numbers), which are means over enough rows.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .within import MARK, categories, code_like, explained, positions, rank_matr
 Floats = NDArray[np.float64]
 
 MIN_EXPLAINED = 0.5
-"""Share of the variance in ranks of both numbers that lies between the categories."""
-MIN_TOLD = 0.7
-"""Share of held-out rows whose category the position tells."""
+"""Minimum share of the variance in ranks of both numbers that lies between the categories."""
+MIN_DETERMINED = 0.7
+"""Minimum share of held-out rows whose category follows from the position."""
 PLAUSIBLE = 0.02
-"""Chance that a position belongs to its category, given all categories, from which on it is left alone."""
+"""A position that belongs to its category with at least this probability is left as it is."""
 MAX_SLANT = 0.95
 CHUNK = 4_000_000
-"""Cells of a table of rows and areas that are computed at once."""
+"""Pairs of rows and areas that are computed at once."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Area(PutsRight):
         return (self.by, *self.targets)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to categories with an area; kept by a position inside, or beside by less than half a range."""
+        """It applies to categories with an area; positions inside it, or less than half a range outside, keep it."""
         points, codes = self._points(frame), self._codes(frame)
         applies = (codes >= 0) & ~np.isnan(points.sum(1))
         low, high = self._ranges()
@@ -90,7 +90,7 @@ class Area(PutsRight):
         return table[:, [1, 3]], table[:, [2, 4]]
 
     def learn(self, frame: Frame, floor: int) -> Area:
-        """Take down the area of each category that enough rows have."""
+        """Record the area of each category that enough rows have."""
         points = self._points(frame)
         there = ~np.isnan(points.sum(1))
         coded = Coded.read(frame, self.by)
@@ -104,7 +104,7 @@ class Area(PutsRight):
         return learned.counted(frame) if areas else learned
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Give positions outside of their category the category that they lie in."""
+        """Give rows whose position is outside their category the category that it lies in."""
         points, codes = self._points(frame), self._codes(frame)
         rows = np.flatnonzero(~np.isnan(points.sum(1)) & ~frame.gaps(self.by))
         if not len(rows) or not self.areas:
@@ -120,7 +120,7 @@ class Area(PutsRight):
         return frame.changed(schema, self._cells(frame, schema, points, moved, changed, chosen))
 
     def _chosen(self, points: Floats, codes: Codes) -> Codes:
-        """The category of each position: its own if it may be, else the likeliest of those whose range holds it."""
+        """The category of each position: its own where plausible, else the likeliest whose range contains it."""
         likely = self._likely(points)
         low, high = self._ranges()
         holds = np.asarray(((points[:, None] >= low) & (points[:, None] <= high)).all(2))  # (N, K)
@@ -186,7 +186,7 @@ def parse(text: str, schema: Schema) -> Area | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Pairs of numbers that tell a category, of which both depend on it."""
+    """Pairs of numbers that determine a category together and each depend on it."""
     return search.once("areas", _find)
 
 
@@ -209,7 +209,7 @@ def _find(search: Search) -> Sequence[Candidate]:
             continue
         law = Area((names[near[0]], names[near[1]]), by)
         told = _told(law.learn(seen, search.floor), held)
-        if told >= MIN_TOLD:
+        if told >= MIN_DETERMINED:
             law = law.learn(search.frame, search.floor)
             taken |= set(law.targets)
             kept = law.support / max(law.support + law.exceptions, 1)
@@ -218,13 +218,13 @@ def _find(search: Search) -> Sequence[Candidate]:
 
 
 def find_single(search: Search) -> Sequence[Candidate]:
-    """Numbers with a range of their own in a category, but for those that are half of a position."""
+    """Numbers with a range of their own in each category, except those that are half of a position."""
     taken = {name for candidate in find(search) for name in candidate.law.writes}
     return [candidate for candidate in within.find(search) if not taken & set(candidate.law.writes)]
 
 
 def _told(law: Area, held: Frame) -> float:
-    """Share of rows whose category is the likeliest of their position."""
+    """Share of rows whose category is the likeliest one for their position."""
     points, codes = law._points(held), law._codes(held)
     rows = np.flatnonzero(~np.isnan(points.sum(1)))
     if not len(rows) or not law.areas:
@@ -238,7 +238,7 @@ def _area(points: Floats, share: float, floor: int) -> tuple[float, ...]:
     means, spreads = points.mean(0), np.maximum(points.std(0), 1e-9 * np.maximum(np.abs(points).max(0), 1e-3))
     for own, mean, spread in zip(points.T, means, spreads, strict=True):
         low, high = supported_range(*np.unique(own, return_counts=True), max(floor, 2))
-        if high - low < spread:  # too few rows for two ends: what lies half a deviation around the middle
+        if high - low < spread:  # too few rows for two ends: half a standard deviation around the mean
             low, high = mean - spread / 2, mean + spread / 2
         ends += [low, high]
     slant = float(np.mean(((points - means) / spreads).prod(1)))

@@ -2,8 +2,8 @@
 
 A law relates columns. It is *expressed* before a table is tokenized: what it determines is dropped, what it nearly
 determines is replaced by the small rest. It is *restored* after decoding: the inverse, exact to the bit for rows that
-obey. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse. A law
-never changes a column that it reads, so that its reads are there when it is restored.
+keep it. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse. A
+law never changes a column that it reads, so that what it reads is available when it is restored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """The values of one column as `Column.read` gives them (anything where missing), and where they are missing."""
+    """The values of one column as `Column.read` gives them (arbitrary where missing), and where they are missing."""
 
     values: NDArray[Any]
     gaps: Mask
@@ -62,7 +62,7 @@ class Frame:
         return self._cells[name]
 
     def values(self, name: Name) -> NDArray[Any]:
-        """Plain values; anything where missing."""
+        """Plain values, arbitrary where missing."""
         return self.cells(name).values
 
     def gaps(self, name: Name) -> Mask:
@@ -131,15 +131,15 @@ class Law(Protocol):
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """Columns that it needs unchanged; it must not change them."""
+        """Columns that it reads and must not change."""
 
     @property
     def writes(self) -> tuple[Name, ...]:
-        """Columns that it takes away or replaces, and gives back when restored."""
+        """Columns that `express` drops or replaces and `restore` brings back."""
 
     @property
     def support(self) -> int:
-        """Rows in which it applies and is kept, of those that it was verified on."""
+        """Rows of the table in which it applies and is kept."""
 
     @property
     def exceptions(self) -> int:
@@ -149,19 +149,19 @@ class Law(Protocol):
         """Where it applies (no part is missing), and where it applies and is kept."""
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Fit what it stores on all rows; whatever it keeps of the table comes from at least `floor` rows."""
+        """Fit what it stores on all rows; every stored value comes from at least `floor` rows."""
 
     def reshape(self, schema: Schema) -> Schema:
         """The columns of a frame after `express`."""
 
     def express(self, frame: Frame) -> Frame:
-        """Take away what the law determines; every row must come back, also one that breaks it."""
+        """Take away what the law determines; `restore` must bring back every row, even one that breaks it."""
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Inverse of `express`, for a frame of any values; `schema` is that of the frame before."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; no value of fewer rows than the floor."""
+        """Plain data, without any value of fewer rows than the floor."""
 
     @classmethod
     def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:

@@ -18,11 +18,11 @@ from .search import Candidate, Search
 from .sentences import cells_of, named, quoted, value_of, written
 
 MAX_LABELS = 30
-"""Ranges at most."""
+"""Maximum number of ranges."""
 MIN_VALUES = 5
-"""Different numbers that a range has on average; fewer are a plain function."""
+"""Distinct numbers that a range must have on average; with fewer, the label is a plain function of the number."""
 PROBES = 2000
-"""Rows that pairs are tried on first."""
+"""Rows on which pairs are tried first."""
 _SENTENCE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) by (?:`([^`]*)`|([^\W\d]\w*)): (.+)")
 _CUT = re.compile(r" < ([-+]?[0-9.]+(?:e[-+]?[0-9]+)?) <= ")
 
@@ -35,11 +35,11 @@ class Bins(DropsTarget):
     target: Name
     source: Name
     cuts: tuple[float, ...]
-    """Where a range ends and the next begins, ascending; the end belongs to the next."""
+    """Where one range ends and the next begins, ascending; the limit itself belongs to the next."""
     labels: tuple[Any, ...]
     """One per range."""
     without: Any = None
-    """The label of rows without a number; None is a missing one."""
+    """The label of rows whose number is missing; None if it is missing too."""
     support: int = 0
     exceptions: int = 0
 
@@ -67,7 +67,7 @@ class Bins(DropsTarget):
         return np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
 
     def learn(self, frame: Frame, floor: int) -> Bins:
-        """Count the rows that keep it, and see what rows without a number have."""
+        """Count the rows that keep it, and find the label of rows whose number is missing."""
         alone = frame.take(np.flatnonzero(frame.gaps(self.source)))
         coded = Coded.read(alone, self.target)
         rows = np.bincount(coded.codes, minlength=coded.size)
@@ -90,7 +90,7 @@ class Bins(DropsTarget):
         """Inverse of `to_json`."""
         law = cls(**{**data, "cuts": tuple(data["cuts"]), "labels": tuple(data["labels"])})
         if len(law.labels) != len(law.cuts) + 1:
-            raise ValueError(f"the ranges of {law.target!r} have not one label each")
+            raise ValueError(f"the ranges of {law.target!r} do not have one label each")
         return law
 
 
@@ -108,7 +108,7 @@ def parse(text: str, schema: Schema) -> Bins | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Labels that change only where a number passes one of a few limits."""
+    """Labels that change only where a number crosses one of a few limits."""
     frame = search.frame
     targets = [(name, coded) for name, coded in _labels(frame) if len(coded.values) >= 2]
     if not targets:
@@ -134,13 +134,13 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _labels(frame: Frame) -> list[tuple[Name, Coded]]:
-    """Columns of few values."""
+    """Columns with few values."""
     coded = [(c.name, Coded.read(frame, c.name)) for c in frame.schema.columns if c.kind in (*LABELLED, NUMERIC)]
     return [(name, own) for name, own in coded if own.size <= MAX_LABELS]
 
 
 def _law(name: Name, coded: Coded, source: Name, numbers: NDArray[np.float64], step: float, floor: int) -> Bins | None:
-    """The law, if every label has one stretch of the numbers, of enough rows, and nothing else has it."""
+    """The law, if every label has one interval of the numbers to itself, with enough rows."""
     rows = np.flatnonzero(~np.isnan(numbers))
     order = rows[np.argsort(numbers[rows], kind="stable")]
     values, codes = numbers[order], coded.codes[order]
@@ -161,9 +161,9 @@ def _law(name: Name, coded: Coded, source: Name, numbers: NDArray[np.float64], s
 
 
 def _roundest(low: float, high: float, step: float) -> float:
-    """The number above `low`, and at most `high`, that takes the fewest digits.
+    """The number above `low`, and at most `high`, with the fewest digits.
 
-    Where `low` itself takes fewer, as in "up to 50,000", it is the next number of the column's grid.
+    Where `low` itself has fewer digits, as in "up to 50,000", it is the next number on the column's grid.
     """
     power = int(np.ceil(np.log10(max(abs(low), abs(high), 1e-300)))) + 1
     for exponent in range(power, power - 18, -1):

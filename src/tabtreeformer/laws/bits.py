@@ -1,4 +1,4 @@
-"""How many bits a column takes: learned on some rows, counted on others.
+"""How many bits a column takes: a code is learned from some rows, and bits are counted on others.
 
 Two ways to write the same column are compared at the same step, the finest that its values need: a difference that is
 drawn from a narrower range, or is often 0, takes fewer bits.
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_ATOM = 3
-"""Rows that a value needs to have a probability of its own."""
+"""Minimum rows for a value to have a probability of its own."""
 MAX_BINS = 64
-"""Stretches of equal mass that all other values share."""
+"""Intervals of equal mass for all other values."""
 BITS_PER_TERM = 10.0
-"""What it takes to name a column of a law, spread over the rows."""
+"""Bits for naming a column in a law, which are spread over the rows."""
 
 
 def code_length(seen: NDArray[np.float64], held: NDArray[np.float64], step: float) -> float:
@@ -35,7 +35,7 @@ def code_length(seen: NDArray[np.float64], held: NDArray[np.float64], step: floa
 
 
 def _density(values: NDArray[np.float64], held: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
-    """Probability of each held-out value under stretches of equal mass, and a flat tail outside of them."""
+    """Probability of each held-out value under intervals of equal mass, with a flat tail outside them."""
     n_bins = int(np.clip(np.sqrt(len(values)), 1, MAX_BINS))
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
     edges = np.append(edges, edges[-1] + 1) if len(edges) < 2 else np.append(edges[:-1], edges[-1] + 1)

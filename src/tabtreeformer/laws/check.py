@@ -1,4 +1,4 @@
-"""Laws that were found in some rows of a table, checked in all of them, part by part."""
+"""Laws that were found in some rows of a table, checked against all of them, part by part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .laws import Laws
 
 
 class LawCheck:
-    """Laws and what further rows say of them."""
+    """Laws that are checked against further rows."""
 
     def __init__(self, laws: Laws, *, strict: bool) -> None:
         """Take laws as learned; where `strict`, a row that breaks one is an error, else it is counted."""
@@ -37,7 +37,7 @@ class LawCheck:
 
     @property
     def notes(self) -> list[str]:
-        """What further rows said against laws."""
+        """A sentence for each law that further rows break."""
         pairs = zip(self._laws.laws, self._broken, strict=True)
         rows = f"of {self._rows:,} rows break it; new rows keep it"
         return [f"{law.text}: {count:,} {rows}" for law, count in pairs if count]

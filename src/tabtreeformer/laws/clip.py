@@ -1,4 +1,4 @@
-"""A number that is another, cut off at an end: `capped = value at most 100`, `age_group = age at least 18`."""
+"""A number that equals another, clipped at an end: `capped = value at most 100`, `age_group = age at least 18`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .words import column_name, different, number, quoted
 PROBES = 400
 MIN_VALUES = 10
 MIN_ROWS = 20
-"""Rows that are cut off, and rows that are not and differ from each other, or the floor where that is more."""
+"""Minimum of clipped rows, and of different values that are not clipped; the floor, if that is larger."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clip(Computed):
-    """A column cut off at a smallest or a largest value."""
+    """A column clipped at a minimum or maximum."""
 
     form: ClassVar[str] = "clip"
     source: Name = ""
     low: float | None = None
     high: float | None = None
-    """Values that at least the floor of rows have."""
+    """Limits that at least as many rows as the floor have."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -43,7 +43,7 @@ class Clip(Computed):
         return f"{quoted(self.source)}{low}{' and' if low and high else ''}{high}"
 
     def expected(self, frame: Frame) -> Values:
-        """The other column, cut off."""
+        """The other column, clipped."""
         values = np.where(frame.gaps(self.source), 0, frame.values(self.source))
         low, high = self.low, self.high
         if values.dtype.kind in "iu":
@@ -52,7 +52,7 @@ class Clip(Computed):
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that equal another but for rows at their own end."""
+    """Columns that equal another except where they are at their own minimum or maximum."""
     numbers = search.numbers
     useful = np.flatnonzero(numbers.distinct >= MIN_VALUES)
     probe = numbers.matrix[np.linspace(0, len(numbers.matrix) - 1, min(PROBES, len(numbers.matrix))).astype(np.int64)]
@@ -70,7 +70,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _checked(target: int, source: int, low: float, high: float, search: Search) -> Clip | None:
-    """The law, if it holds in all rows and enough are cut off and enough are not."""
+    """The law, if it holds in all rows, and enough of them are clipped and enough are not."""
     numbers, least = search.numbers, max(MIN_ROWS, search.floor)
     own, base = numbers.matrix[:, target], numbers.matrix[:, source]
     there = ~np.isnan(own) & ~np.isnan(base)

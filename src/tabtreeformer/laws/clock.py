@@ -1,8 +1,8 @@
-"""Clock times: written as one number (1435 is 14:35), and related by differences that begin again at midnight.
+"""Clock times: written as one number (1435 is 14:35), and related by differences that wrap around at midnight.
 
 dep_time is a clock time                          minutes since midnight are learned instead of the number
 dep_time = sched_dep_time + delay minutes         around the clock; `~` where the rest is learned
-delay = minutes from sched_dep_time to dep_time   the way from one clock time to another
+delay = minutes from sched_dep_time to dep_time   the time from one clock time to another
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .words import column_name, different, known, quoted
 DAY = 1440
 """Minutes."""
 NOTATIONS = {"a clock time": (60, 0), "a clock time with seconds": (60, 0), "a month number": (12, 1)}
-"""How a number is written: 1435, 143507 or 202412 (the last two digits begin at 0 or 1, and are as many)."""
+"""How a number is written: 1435, 143507 or 202412 (hours, minutes and seconds; year and month)."""
 CLOCK, SECONDS, MONTH = NOTATIONS
 
 Self = TypeVar("Self", bound="ClockNumber")
@@ -44,7 +44,7 @@ def from_minutes(minutes: Values, *, midnight: int = 0) -> Values:
 
 
 def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool:
-    """Whether numbers without gaps read as clock times, in too many values for chance."""
+    """Whether numbers can be read as clock times, with too many distinct values for that to be chance."""
     if not len(numbers) or (numbers != np.rint(numbers)).any() or numbers.min() < 0 or numbers.max() > 1e9:
         return False
     distinct = np.unique(numbers).astype(np.int64)
@@ -58,7 +58,7 @@ def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool
         return False
     if pairs.max() >= last + low or pairs.min() < low:
         return False
-    # By chance a value has such last digits with this share; the values must spread over the hours.
+    # The share of numbers that have such last digits by chance; the values must also spread over the hours.
     nats = -len(distinct) * np.log(last / 100)
     hours = len(np.unique(distinct // 100))
     return bool(nats >= 15 and hours >= 3 and (notation != CLOCK or len(np.unique(pairs)) >= 3))
@@ -72,7 +72,7 @@ class ClockNumber(OneTarget):
     target: Name
     notation: str = CLOCK
     counts: Name = ""
-    """The column of counts that takes its place."""
+    """The column of counts that replaces it."""
     support: int = 0
     exceptions: int = 0
 
@@ -85,14 +85,14 @@ class ClockNumber(OneTarget):
         return ()
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where there is a value, and where it reads as a clock time."""
+        """Where there is a value, and where it can be read as a clock time."""
         applies = frame.present(self.target)
         values = frame.floats(self.target)
         again = self._number(self._count(np.where(applies, values, 0)))
         return applies, applies & (again == values)
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count the rows that obey."""
+        """Count the rows that keep it."""
         name = fresh(f"{self.target} in {'months' if self.notation == MONTH else 'minutes'}", frame.schema)
         if self.notation == SECONDS:
             name = fresh(f"{self.target} in seconds", frame.schema)
@@ -116,7 +116,7 @@ class ClockNumber(OneTarget):
         return np.asarray(whole // 3600 * 10_000 + whole // 60 % 60 * 100 + whole % 60)
 
     def reshape(self, schema: Schema) -> Schema:
-        """Counts in the place of the number."""
+        """Counts instead of the number."""
         why = f"{self.target!r} is {self.notation}"
         return replaced(schema, self.target, [Column(self.counts, NUMERIC, WHOLE, why=why)])
 
@@ -141,7 +141,7 @@ class ClockNumber(OneTarget):
     def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
         if data["notation"] not in NOTATIONS:
-            raise ValueError(f"there is no notation {data['notation']!r}")
+            raise ValueError(f"unknown notation {data['notation']!r}")
         return cls(**data)
 
 
@@ -184,7 +184,7 @@ class ClockSum(Computed):
         return from_minutes(levels, midnight=self.midnight)
 
     def learn(self, frame: Frame, floor: int) -> ClockSum:
-        """See how midnight is written, then as every computed column."""
+        """Find out how midnight is written, then learn like any computed column."""
         values = frame.floats(self.target)
         late = bool((values == 2400).any()) and not bool((values == 0).any())
         law = replace(self, midnight=2400 if late else 0, whole=True)
@@ -196,13 +196,13 @@ class ClockSum(Computed):
 
 @dataclass(frozen=True, kw_only=True)
 class ClockGap(Computed):
-    """The minutes from one clock time to another, in the day that begins with the smallest."""
+    """The minutes from one clock time to another, in a day that begins at the smallest."""
 
     form: ClassVar[str] = "clock gap"
     start: Name = ""
     end: Name = ""
     first: int = -DAY // 2
-    """The smallest; all others lie less than a day above it."""
+    """The smallest; all others are less than a day above it."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -218,7 +218,7 @@ class ClockGap(Computed):
         return (gap - self.first) % DAY + self.first
 
     def learn(self, frame: Frame, floor: int) -> ClockGap:
-        """See where the day begins, then as every computed column."""
+        """Find out where the day begins, then learn like any computed column."""
         values = frame.floats(self.target)
         low = int(np.nanmin(values)) if (~np.isnan(values)).any() else 0
         # A full hour, so that the smallest value itself is not kept.

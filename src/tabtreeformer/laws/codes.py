@@ -1,4 +1,4 @@
-"""Columns as small whole numbers, one per distinct value, a missing value being one of them."""
+"""Columns as small whole numbers, one per distinct value; a missing value counts as a value."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Coded:
 
     @property
     def size(self) -> int:
-        """How many different values there are."""
+        """Number of distinct values."""
         return len(self.values)
 
     def encode(self, frame: Frame, name: Name) -> Codes:
@@ -59,7 +59,7 @@ def factorized(frame: Frame, name: Name) -> tuple[Codes, list[Any]]:
 
 
 def joint(parts: Sequence[Codes]) -> Codes:
-    """One code per combination of the codes of several columns, from 0 without holes."""
+    """One code per combination of the codes of several columns, numbered from 0 without holes."""
     codes = parts[0]
     for part in parts[1:]:
         codes = compact(codes * (int(part.max(initial=0)) + 1) + part)
@@ -76,7 +76,7 @@ def combinations(frame: Frame, names: Sequence[Name]) -> tuple[Codes, list[tuple
 
 
 def compact(codes: Codes) -> Codes:
-    """The same codes from 0 without holes."""
+    """The same codes, numbered from 0 without holes."""
     top = int(codes.max(initial=0)) + 1
     if top <= 4 * len(codes) + 1024:
         used = np.zeros(top, dtype=bool)
@@ -86,7 +86,7 @@ def compact(codes: Codes) -> Codes:
 
 
 def entropy(codes: Codes) -> float:
-    """Bits per row, corrected for the few rows that codes have (Miller and Madow)."""
+    """Bits per row, with the Miller–Madow correction for small counts."""
     counts = np.bincount(codes)
     counts = counts[counts > 0]
     shares = counts / counts.sum()
@@ -94,5 +94,5 @@ def entropy(codes: Codes) -> float:
 
 
 def information(a: Codes, b: Codes) -> float:
-    """Bits that two columns of codes have in common, corrected for chance."""
+    """Mutual information of two columns of codes in bits, corrected for chance."""
     return entropy(a) + entropy(b) - entropy(joint([a, b]))

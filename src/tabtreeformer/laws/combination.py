@@ -1,7 +1,7 @@
-"""Values that only go together in some combinations: `model as known for make`, the routes of an airline.
+"""Values that occur together in some combinations only: `model as known for make`, the routes of an airline.
 
-Combinations that too few rows have are not written: the target of such a row is drawn anew among those known for the
-others. So a function of several columns never meets a combination that it has no value for.
+Combinations that too few rows have are not written: the target of such a row is drawn again from the values known for
+the other columns, so that a function of several columns has a value for every combination.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .search import Candidate, Search
 from .sentences import cells_of, listed, names_in, quoted
 
 MIN_SHUFFLED = 0.05
-"""Share of shuffled rows that would be an unknown combination."""
+"""Minimum share of shuffled rows that would have an unknown combination."""
 MAX_HELD = 0.001
-"""Share of held-out rows that may be one."""
+"""Maximum share of held-out rows that have one."""
 MIN_HELD = 500
-"""Held-out rows that it takes to say so."""
+"""Minimum number of held-out rows to decide this."""
 MAX_VALUES = 300
 MAX_NUMBERS = 30
-"""A number with more values than this has no combinations: others are drawn between those that rows have."""
+"""Numbers with more values than this have no combinations, because values between those of the rows are drawn too."""
 MARK = " as known for "
 
 
@@ -42,7 +42,7 @@ class Combination(OneTarget, PutsRight):
     target: Name
     others: tuple[Name, ...]
     known: tuple[tuple[tuple[Any, ...], tuple[tuple[Any, float], ...]], ...] = ()
-    """Values of the others, each with the values of the target that enough rows have, by share."""
+    """Values of the other columns, each with the values of the target that enough rows have and their shares."""
     support: int = 0
     exceptions: int = 0
 
@@ -59,14 +59,14 @@ class Combination(OneTarget, PutsRight):
         return {key: dict(values) for key, values in self.known}
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where the others have values that the law knows."""
+        """It applies where the other columns have values that the law knows."""
         codes, keys = combinations(frame, [*self.others, self.target])
         applies = np.array([key[:-1] in self._values for key in keys], dtype=bool)
         keeps = np.array([key[-1] in self._values.get(key[:-1], {}) for key in keys], dtype=bool)
         return applies[codes], keeps[codes]
 
     def learn(self, frame: Frame, floor: int) -> Combination:
-        """Take down the combinations that at least `floor` rows have."""
+        """Record the combinations that at least `floor` rows have."""
         codes, keys = combinations(frame, [*self.others, self.target])
         counts = np.bincount(codes, minlength=len(keys))
         known: dict[tuple[Any, ...], list[tuple[Any, float]]] = {}
@@ -76,7 +76,7 @@ class Combination(OneTarget, PutsRight):
         return replace(self, known=tuple((key, tuple(values)) for key, values in shares.items())).counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Draw the target of unknown combinations anew."""
+        """Draw the target of unknown combinations again."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps)
         if not len(rows):
@@ -105,7 +105,7 @@ class Combination(OneTarget, PutsRight):
     def from_json(cls, data: Mapping[str, Any]) -> Combination:
         """Inverse of `to_json`."""
         known = tuple((tuple(key), tuple((v, s) for v, s in values)) for key, values in data["known"])
-        hash(known)  # a value that is none would fail only when rows are written
+        hash(known)  # an invalid value would otherwise fail only when rows are written
         return cls(data["target"], tuple(data["others"]), known, data["support"], data["exceptions"])
 
 
@@ -121,7 +121,7 @@ def parse(text: str, schema: Schema) -> Combination | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Pairs of labels of which many combinations never occur; per target the pair that rules out most."""
+    """Pairs of labels many of whose combinations never occur; per target the pair that rules out most."""
     seen, held = search.seen, search.held
     if held.n_rows < MIN_HELD:
         return []
@@ -129,7 +129,7 @@ def find(search: Search) -> Sequence[Candidate]:
     best: dict[int, tuple[float, int]] = {}
     for i in range(len(names)):
         for j in range(len(names)):
-            if i == j or own[i].max() > own[j].max():  # the one with fewer values is drawn anew
+            if i == j or own[i].max() > own[j].max():  # the one with fewer values is drawn again
                 continue
             ruled_out = _ruled_out(own[i], own[j], fresh[i], fresh[j], search)
             if ruled_out > best.get(i, (0.0, j))[0] and best.get(j, (0.0, -1))[1] != i:
@@ -143,7 +143,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _labels(seen: Frame, held: Frame) -> tuple[list[Name], list[Codes], list[Codes]]:
-    """Codes of columns with few values, in rows to learn from and rows to judge on (-1 for a new value)."""
+    """Codes of columns with few values, in rows to learn from and in held-out rows (-1 for a new value)."""
     names: list[Name] = []
     own: list[Codes] = []
     fresh: list[Codes] = []

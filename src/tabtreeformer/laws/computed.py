@@ -1,8 +1,8 @@
-"""Columns that a law computes from others, exactly or up to a rest.
+"""Columns that a law computes from others, exactly or up to a rest (a residual).
 
-A law says what its target should be (`expected`, in which missing parts count as nothing). Where it is exact and the
-gaps of the target follow from those of its parts, the target is dropped; otherwise a column with the rest takes its
-place: target minus expected, which a row that obeys has at 0. Any rest gives the target back to the bit.
+A law says what its target should be (`expected`, in which missing parts count as 0). Where it is exact and the gaps of
+the target follow from those of its parts, the target is dropped; otherwise a column with the rest takes its place:
+target minus expected, which is 0 in rows that keep the law. The target is computed from any rest, exact to the bit.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ Values = NDArray[Any]
 WHOLE, REAL = "Int64", "float64"
 """Dtypes of rests."""
 MAX_DECIMALS = 9
-"""Rests of more decimals are stored as they are."""
+"""Rests with more decimals are stored as they are."""
 LARGEST = 2**62
-"""Whole numbers beyond this are left alone: a difference could leave the type."""
+"""Larger whole numbers are left alone: a difference could overflow."""
 
 Self = TypeVar("Self", bound="Computed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computed(OneTarget):
-    """What all such laws share; a form adds its parts and how it computes."""
+    """What all such laws share; each form adds its parts and how it computes."""
 
     target: Name
     exact: bool = True
-    """No row breaks it, or too few to learn from: the rest counts only in rows in which a part is missing."""
+    """No row breaks it, or too few to learn from: the rest matters only in rows in which a part is missing."""
     near: bool = False
-    """Whether some rows break it that are too few to learn from."""
+    """Whether rows break it, but too few to learn from."""
     rest: Name | None = None
-    """The column that holds the rest; None where nothing is left to say."""
+    """The column that holds the rest; None where there is none."""
     whole: bool = True
     """Whether the target is read as whole numbers."""
     decimals: int | None = None
-    """Decimals of a target that is not whole; None where it has no grid."""
+    """Decimals of a target that is not a whole number; None where it has no grid."""
     step: int = 1
     """Whole rests are multiples of this."""
     window: int | None = None
-    """In a cycle: the smallest rest; others lie up to a cycle above it."""
+    """In a cycle: the smallest rest; the others are less than a cycle above it."""
     gappy: bool = True
-    """Where nothing is left to say: whether the target is missing where a part is; otherwise it never is."""
+    """Without a rest: whether the target is missing where a part is; otherwise it never is."""
     ends: tuple[float, float] | None = None
-    """What the dtype of the target can hold; where the rest is learned, how far the target reaches."""
+    """Limits of the target's dtype; where the rest is learned, the range of the target."""
     support: int = 0
     exceptions: int = 0
 
@@ -72,11 +72,11 @@ class Computed(OneTarget):
 
     @property
     def cycle(self) -> int | None:
-        """After how much the target begins again: a day of minutes; None for most."""
+        """The period after which the target starts again, e.g. a day in minutes; None for most laws."""
         return None
 
     def expected(self, frame: Frame) -> Values:
-        """What the target should be, as levels (numbers that can be subtracted), also where parts are missing."""
+        """What the target should be, as levels (numbers that can be subtracted), even where parts are missing."""
         raise NotImplementedError
 
     def levels(self, values: Values) -> Values:
@@ -96,7 +96,7 @@ class Computed(OneTarget):
 
     @property
     def said(self) -> str:
-        """The sentence with what there is to know of it."""
+        """The sentence with its counts."""
         if self.exact:
             broken = f"{self.exceptions:,} exceptions, which are not learned" if self.near else "no exception"
             return f"{self.text} ({self.support:,} rows, {broken})"
@@ -105,7 +105,7 @@ class Computed(OneTarget):
         return f"{self.text} ({equal}; the difference is learned)"
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where all parts are there, and where the target is as computed."""
+        """Where no part is missing, and where the target is as computed."""
         applies = frame.present(self.target, *self.reads)
         rests = self.rests(frame)
         if self.whole or self.decimals is not None:
@@ -113,7 +113,7 @@ class Computed(OneTarget):
         return applies, applies & (np.abs(rests) <= 1e-9 * np.abs(self.expected(frame).astype(np.float64)))
 
     def rests(self, frame: Frame) -> Values:
-        """Target minus expected, on the target's grid; anything where the target is missing."""
+        """Target minus expected, on the target's grid; arbitrary where the target is missing."""
         levels, expected = self.levels(frame.values(self.target)), self._on_grid(self.expected(frame))
         if self.whole:
             rests = levels.astype(np.int64) - expected
@@ -127,14 +127,14 @@ class Computed(OneTarget):
         return (rests - low) % self.cycle + low
 
     def _on_grid(self, levels: Values) -> Values:
-        """Expected levels as the target writes its numbers."""
+        """Expected levels, rounded as the target is."""
         if self.whole:
             return levels if levels.dtype.kind == "i" else to_whole(levels)
         numbers = levels.astype(np.float64)
         return numbers if self.decimals is None else np.round(numbers, self.decimals)
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count support and exceptions in all rows; see what is left to write."""
+        """Count support and exceptions in all rows, and find out whether a rest is left."""
         column = frame.schema.column(self.target)
         there = frame.values(self.target)[~frame.gaps(self.target)]
         whole = self._is_whole(there)
@@ -174,7 +174,7 @@ class Computed(OneTarget):
         return values.dtype.kind in "iu"
 
     def _find_window(self, frame: Frame) -> int:
-        """Where a cycle of rests begins: after the widest stretch that no row has."""
+        """Where a cycle of rests begins: after its widest empty interval."""
         assert self.cycle is not None
         there = frame.present(self.target, *self.reads)
         rests = np.unique(replace(self, window=0).rests(frame)[there])
@@ -183,7 +183,7 @@ class Computed(OneTarget):
         gaps = np.diff(np.append(rests, rests[0] + self.cycle))
         widest = int(np.argmax(gaps))
         start = int(rests[(widest + 1) % len(rests)])
-        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that no row's own rest is kept
+        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that the rest of no single row is stored
         return start if start <= self.cycle // 2 else start - self.cycle
 
     def reshape(self, schema: Schema) -> Schema:
@@ -228,14 +228,14 @@ class Computed(OneTarget):
         return frame.changed(schema, {self.target: Cells(self._fitted(values), gaps)})
 
     def _fitted(self, values: Values) -> Values:
-        """Values that the dtype can hold."""
+        """Clip values to what the dtype can hold."""
         if self.ends is None:
             return values
         low, high = self.ends
         return np.clip(values, int(low) if self.whole else low, int(high) if self.whole else high)
 
     def to_json(self) -> dict[str, Any]:
-        """Every field that is not as by default."""
+        """Every field that differs from its default."""
         plain = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -248,12 +248,12 @@ class Computed(OneTarget):
         """Inverse of `to_json`."""
         unknown = set(data) - {field.name for field in fields(cls)}
         if unknown:
-            raise ValueError(f"a law has no field {min(unknown)!r}")
+            raise ValueError(f"unknown field {min(unknown)!r} of a law")
         return cls(**{name: _frozen(value) for name, value in data.items()})
 
 
 def to_whole(numbers: Values) -> Values:
-    """Floats as the nearest whole numbers; those that no type holds become 0."""
+    """Floats as the nearest whole numbers; those outside 64 bits become 0."""
     if numbers.dtype.kind == "i":
         return numbers
     with np.errstate(invalid="ignore"):
@@ -262,7 +262,7 @@ def to_whole(numbers: Values) -> Values:
 
 
 def dtype_ends(column: Column) -> tuple[float, float] | None:
-    """What a dtype of whole numbers can hold, if that is less than 64 bits; None for days written as 20240131."""
+    """Limits of an integer dtype other than int64; None for any other column, e.g. days written as 20240131."""
     if column.kind != NUMERIC:
         return None
     name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")
@@ -275,7 +275,7 @@ def dtype_ends(column: Column) -> tuple[float, float] | None:
 
 
 def _step(counts: Values, floor: int) -> int:
-    """The step that all whole numbers have, but for fewer than the floor."""
+    """The step of which all whole numbers are multiples, except fewer than the floor."""
     spare, step = max(floor - 1, 0), 1
     if not len(counts) or np.count_nonzero(counts) <= spare:
         return 1
@@ -286,7 +286,7 @@ def _step(counts: Values, floor: int) -> int:
 
 
 def _reach(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
-    """How far numbers reach, as far as enough rows tell."""
+    """The range of numbers that enough rows support."""
     distinct, counts = np.unique(values, return_counts=True)
     if floor <= 1:
         return float(distinct[0]), float(distinct[-1])

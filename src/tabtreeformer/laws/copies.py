@@ -26,10 +26,10 @@ from .sentences import named, quoted, said, unsaid, written
 MIN_ROWS = 50
 MIN_VALUES = 3
 MAX_LETTERS = 12
-"""Of beginnings and ends."""
+"""Maximum length of beginnings and ends."""
 PROBES = 200
 BETWEEN = (" ", "", "-", "_", ", ", "/", ".", ":", " - ")
-"""What may be between joined texts."""
+"""Separators of joined texts that are tried."""
 _CHANGES: Mapping[str, Callable[[str], str]] = {
     "": lambda text: text,
     "lower case": str.lower,
@@ -39,27 +39,27 @@ _CHANGES: Mapping[str, Callable[[str], str]] = {
 
 
 def _change(name: str) -> Callable[[str], str]:
-    """What a change of words does to a text."""
+    """The function that a change such as `first 3` names."""
     if name in _CHANGES:
         return _CHANGES[name]
     found = re.fullmatch(r"(first|last) ([1-9]\d?)", name)
     if found is None:
-        raise ValueError(f"there is no change {name!r} of a text")
+        raise ValueError(f"unknown change {name!r} of a text")
     count = int(found[2])
     return (lambda text: text[:count]) if found[1] == "first" else (lambda text: text[-count:])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(DropsTarget):
-    """A text that is made of others."""
+    """A text that is made from others."""
 
     form: ClassVar[str] = "copy"
     target: Name
     sources: tuple[Name, ...]
     change: str = ""
-    """Of a single source: nothing, `first 3`, `last 2`, `lower case`, `upper case`."""
+    """With a single source: empty, `first 3`, `last 2`, `lower case` or `upper case`."""
     between: str = ""
-    """What is between several sources."""
+    """Separator of several sources."""
     near: bool = False
     support: int = 0
     exceptions: int = 0
@@ -75,7 +75,7 @@ class Copy(DropsTarget):
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """What it is made of."""
+        """The sources."""
         return self.sources
 
     def made(self, frame: Frame) -> tuple[Any, Mask]:
@@ -93,18 +93,18 @@ class Copy(DropsTarget):
         return own, gaps
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where all are there, and where the target is what they make."""
+        """Where nothing is missing, and where the target is what the sources make."""
         own, gaps = self.made(frame)
         applies = ~gaps & frame.present(self.target)
         return applies, applies & np.asarray(own == frame.labels(self.target), dtype=bool)
 
     def learn(self, frame: Frame, floor: int) -> Copy:
-        """Count the rows that obey."""
+        """Count the rows that keep it."""
         law = self.counted(frame)
         return replace(law, near=law.near or law.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Make it anew; a label that a category dtype does not list becomes a gap."""
+        """Make the text from its sources; one that a category dtype does not list becomes missing."""
         own, gaps = self.made(frame)
         listed = schema.column(self.target).categories
         if listed is not None:
@@ -127,7 +127,7 @@ class Copy(DropsTarget):
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Texts that are made of one or two others in every row."""
+    """Texts that are made from one or two others in every row."""
     frame = search.frame
     names = [c.name for c in frame.schema.columns if c.sort == LABEL and c.kind in (CATEGORICAL, TEXT, IDENTIFIER)]
     labels = {name: frame.labels(name) for name in names}
@@ -141,7 +141,7 @@ def find(search: Search) -> Sequence[Candidate]:
             codes = pd.factorize(labels[target])[0]
             counts = np.bincount(codes[codes >= 0])
             shares = counts / counts.sum()
-            # Of two that are made of each other, the shorter follows from the longer.
+            # Of two that can be made from each other, the shorter follows from the longer.
             found.append(Candidate(law, 2.0 + float(-(shares * np.log2(shares)).sum()), exact=True, share=1.0))
     return found
 
@@ -152,7 +152,7 @@ def _are_texts(labels: Any) -> bool:
 
 
 def _laws(target: Name, names: Sequence[Name], labels: Mapping[Name, Any], frame: Frame) -> Iterator[Copy]:
-    """Laws about a target that hold in every row, in all rows and beyond its commonest value."""
+    """Laws about a target that hold in every row, and not only because of its commonest value."""
     gaps = frame.gaps(target)
     sources = [n for n in names if n != target and bool((frame.gaps(n) == gaps).all())]
     for law in (*_single(target, sources, labels), *_joined(target, sources, labels)):

@@ -1,9 +1,9 @@
 """Finds columns that are shorter to write as their difference from another: `dropoff ~ pickup`, `garage ~ house`.
 
-A difference pays where two columns lie near each other (times of one event). Mere correlation is left to the network:
-the saving must be large. Where differences grow with the columns, a quotient may pay. Numbers that are equal in many
-rows, and otherwise not near, stay as they are beside a flag: a difference would lose how people round them and what
-else depends on them.
+A difference pays off where two columns are close to each other (times of one event). Mere correlation is left to the
+writer: the saving must be large. Where differences grow with the columns, a quotient may pay off. Numbers that are
+equal in many rows, and not close in the others, stay as they are beside a flag: a difference would lose how people
+round them and what else depends on them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Floats = NDArray[np.float64]
 PROBES = 400
 MIN_VALUES = 10
 MIN_EQUAL, PEAK = 0.05, 3.0
-"""Share of rows in which two columns are equal, rows at the commonest value of either left out; and how many times as
-many that must be as have any other difference."""
+"""Minimum share of rows in which two columns are equal, not counting rows at the commonest value of either; and how
+many times as many rows that must be as have any other difference."""
 MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 1.0, 1.0, 2.5
-"""Bits that a difference must save: in the other rows where many are equal, of times, and of other numbers."""
+"""Minimum bits that a difference saves: in the other rows where many are equal, for times, and for other numbers."""
 MIN_SAVED_SAME = 0.2
-"""Bits that a flag for equal numbers must save."""
+"""Minimum bits that a flag for equal numbers saves."""
 MAX_OUTSIDE = 0.02
-"""Of other numbers: rows that would leave the range of the target if differences were shuffled."""
+"""For other numbers: maximum share of rows that would leave the range of the target if differences were shuffled."""
 MAX_GROWTH = 0.2
-"""… and how far the size of differences may go with the columns (rank correlation)."""
+"""… and maximum rank correlation between the size of differences and the columns."""
 MIN_COVERED = 0.98
-"""Of two ways round, the one is taken whose base is there in this share of the rows, and that goes upward in it."""
+"""The direction is preferred in which the base is present, and the difference positive, in this share of rows."""
 MIN_SPAN = 3.0
-"""Of a column that others may be a share of: its largest numbers, in smallest ones."""
+"""For a column that others may be a share of: minimum ratio of its largest numbers to its smallest."""
 NARROWER = 0.7
 """Only differences whose middle half is this much narrower than the target's are considered."""
 
@@ -57,7 +57,7 @@ class _Group:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """The differences of each column that pay, best first."""
+    """The differences of each column that pay off, best first."""
     found: list[Candidate] = []
     for group in _groups(search):
         for target in range(len(group.names)):
@@ -85,14 +85,14 @@ def _groups(search: Search) -> list[_Group]:
 def _grid(column: Floats) -> float:
     """The step of whole numbers."""
     there = column[~np.isnan(column)]
-    if not len(there) or np.abs(there).max() > 2.0**61:  # differences of times at the ends of 64 bits have no step
+    if not len(there) or np.abs(there).max() > 2.0**61:  # differences of times at the limits of 64 bits have no step
         return 1.0
     steps = np.abs(there - there[0]).astype(np.int64)
     return float(max(int(np.gcd.reduce(steps)), 1))
 
 
 def _of(target: int, group: _Group, search: Search) -> list[Candidate]:
-    """Differences of one column from each other that pay."""
+    """Differences of one column from each other column that pay off."""
     probe = np.linspace(0, len(group.matrix) - 1, min(PROBES, len(group.matrix))).astype(np.int64)
     own = group.matrix[probe, target]
     differences = own[:, None] - group.matrix[probe]
@@ -116,7 +116,7 @@ def _spread(columns: Floats) -> Floats:
 
 
 def _judged(target: int, other: int, group: _Group, search: Search) -> Candidate | None:
-    """The law for two columns that pays most: a difference, a share, or that they are often equal."""
+    """The law for two columns that saves most: a difference, a share, or that they are often equal."""
     own, base = group.matrix[:, target], group.matrix[:, other]
     difference = own - base
     there = ~np.isnan(difference)
@@ -161,7 +161,7 @@ def _difference(
     saved = _saved(own, difference, there, step, search)
     if group.times:
         least = MIN_SAVED_TIME
-    elif equal >= MIN_EQUAL:  # that they are equal says more than it costs: what counts are the other rows
+    elif equal >= MIN_EQUAL:  # equality itself saves more than it costs: what counts are the other rows
         least, there = MIN_SAVED_COPY, there & (difference != 0)
         saved = min(saved, _saved(own, difference, there, step, search))
     else:
@@ -183,14 +183,14 @@ def _ratio(
         return None
     if _has_grain(own[there], step) or int((base == 0).sum()):
         return None
-    # Steps of a quotient that tell the same numbers apart: as many as the target has in the middle of the base.
+    # Steps of a quotient that distinguish the same numbers: as many as the target has at the median of the base.
     middle = float(np.median(base[there]))
     saved = _saved(own / middle, own / base, there, step / middle, search)
     return (Share(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED else None
 
 
 def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, search: Search) -> float:
-    """Held-out bits per row that a rest takes less than the numbers themselves."""
+    """Held-out bits per row that a rest saves compared with the numbers themselves."""
     if there.sum() < 50:
         return 0.0
     origin = float(np.nanmin(own))
@@ -201,7 +201,7 @@ def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, sea
 
 
 def _has_grain(values: Floats, step: float) -> bool:
-    """Whether people rounded numbers: many more are multiples of ten or five steps than chance would have."""
+    """Whether people rounded numbers: many more of them than by chance are multiples of ten or five steps."""
     counts = np.rint(values[values != 0] / step)
     return bool(len(counts) and (np.mean(counts % 10 == 0) > 0.2 or np.mean(counts % 5 == 0) > 0.35))
 
@@ -220,7 +220,7 @@ def _free(own: Floats, base: Floats, search: Search) -> bool:
 
 
 def _spans(base: Floats) -> bool:
-    """Whether a column spans sizes, as amounts and areas do, and years do not."""
+    """Whether a column spans orders of magnitude, as amounts and areas do and years do not."""
     low, high = np.quantile(base, [0.05, 0.95])
     return bool(base.min() > 0 and high > MIN_SPAN * low)
 

@@ -1,4 +1,4 @@
-"""Times and what lies between them: `end = start + duration minutes`, `duration = minutes from start to end`.
+"""Times and the duration between them: `end = start + duration minutes`, `duration = minutes from start to end`.
 
 The first is exact where the duration is: the end is computed. Where the duration is rounded it is computed from both.
 Ages are whole years by the calendar (`age = years from born to seen`) or days divided by 365.25.
@@ -28,18 +28,18 @@ from .words import column_name, different, quoted
 MIN_SHARE, MIN_ROWS, PROBES = 0.95, 50, 200
 JULIAN = "years of 365.25 days"
 COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
-"""What may be counted, in seconds; whole years and months by the calendar, which has no seconds for them."""
+"""Units in seconds; whole years and months follow the calendar and have no fixed length."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elapsed(Computed):
-    """The time from one moment to another, in a unit, as the target rounds it."""
+    """The time from one moment to another in a unit, rounded as the target is."""
 
     form: ClassVar[str] = "elapsed"
     start: Name = ""
     end: Name = ""
     count: str = "minutes"
-    """What it counts."""
+    """The unit."""
     rounding: str = NEAREST
 
     @property
@@ -63,14 +63,14 @@ class Elapsed(Computed):
         return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
 
     def learn(self, frame: Frame, floor: int) -> Elapsed:
-        """Find out how halves are rounded, then as every computed column."""
+        """Find out how halves are rounded, then learn like any computed column."""
         ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
         learned = [super(Elapsed, replace(self, rounding=way)).learn(frame, floor) for way in ways]
         return max(learned, key=lambda law: law.support)
 
 
 def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:
-    """Whole years or months that have passed, as ages are counted; anything where one of them is missing."""
+    """Whole years or months that have passed, as ages are counted; arbitrary where one of them is missing."""
     times = []
     for name in (start, end):
         counts = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.int64)

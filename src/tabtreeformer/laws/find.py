@@ -1,4 +1,4 @@
-"""From a table to its laws: searched in some rows, chosen so that they agree, and verified in all rows."""
+"""From a table to its laws: searched in some rows, chosen so that they are compatible, and verified in all rows."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .sentences import unsaid
 from .share import Share
 
 NEARLY = 0.9
-"""Share of rows from which on a law holds nearly always."""
+"""Minimum share of rows for a law to hold "nearly always"."""
 MIN_ROWS = 50
-"""Fewer rows prove nothing."""
+"""Minimum number of rows; fewer prove nothing."""
 WORDED = (
     "gaps",
     "steps",
@@ -41,7 +41,7 @@ WORDED = (
     "running",
     "period",
 )
-"""Forms whose sentences no other form could mean."""
+"""Forms whose sentences cannot be read as any other form."""
 
 
 def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Generator) -> Laws:
@@ -56,7 +56,7 @@ def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Ge
 
 
 def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list[Law]:
-    """All laws that a search finds in a frame, whether or not they could all be kept at once, each learned from it."""
+    """All laws that a search finds in a frame, learned from it, even if they could not all be kept at once."""
     if frame.n_rows < MIN_ROWS:
         return []
     search = Search.begin(frame, max(floor, 2), rng)
@@ -67,7 +67,7 @@ def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list
 
 
 def _candidates(search: Search) -> list[Candidate]:
-    """What all searches propose; those for laws that put right know which columns are computed anyway."""
+    """What all searches propose; those for laws that put rows right know which columns are computed anyway."""
     schema = search.frame.schema
     changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
     found = [candidate for form in changing for candidate in form.find(search)]
@@ -80,16 +80,16 @@ def _candidates(search: Search) -> list[Candidate]:
 
 
 def _same_gaps(search: Search, name: Name, law: Law) -> bool:
-    """Whether a computed column is missing where a part of it is; if not, its gaps are learned beside it."""
+    """Whether a computed column is missing exactly where one of its parts is; if not, its gaps are learned too."""
     differ = search.frame.gaps(name) != ~search.frame.present(*law.reads)
     return int(differ.sum()) < max(search.floor, 1)
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """Greedy: what is computed exactly, then what is nearly computed, then what is put right; each by what it saves.
+    """Choose greedily: laws that compute exactly, then nearly, then those that put rows right; each by what it saves.
 
-    At most one law replaces a column. Others may put it right as well, but not where it is computed exactly. No column
-    is in the end computed from itself.
+    At most one law replaces a column. Others may put it right as well, unless it is computed exactly. No column is
+    computed from itself, however indirectly.
     """
     chosen: list[Candidate] = []
     owners: dict[Name, Candidate] = {}
@@ -110,12 +110,12 @@ def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
 
 
 def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, bool, float]:
-    """What is computed comes before what is put right: the one implies much of the other."""
+    """Laws that compute come before those that put rows right, because the former imply many of the latter."""
     return not replaces(candidate.law, schema), not candidate.exact, candidate.share < NEARLY, -candidate.bits
 
 
 def _turned(candidate: Candidate) -> list[Candidate]:
-    """The same orders with the lesser columns giving way, where the greater cannot."""
+    """The same orders, with the lesser column changed where the greater cannot be."""
     law = candidate.law
     if not isinstance(law, AtLeast):
         return []
@@ -127,7 +127,7 @@ def _is_turned(own: Law, law: Law) -> bool:
 
 
 def _circles(chosen: Sequence[Candidate], fresh: Candidate, later: dict[int, set[int]], schema: Schema) -> bool:
-    """Whether the laws would have no order with this one; `later` (laws after each law) takes it in where they have."""
+    """Whether the laws have no valid order with this one; otherwise `later` (the laws after each) is updated."""
     new = len(chosen)
     after = {k for k, c in enumerate(chosen) if must_precede(fresh.law, c.law, schema)}
     before = {k for k, c in enumerate(chosen) if must_precede(c.law, fresh.law, schema)}
@@ -169,9 +169,9 @@ def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor:
 
 
 def parse(text: str, schema: Schema) -> Law:
-    """One sentence → the law that it says, not yet learned."""
+    """One sentence → its law, not yet learned."""
     words, near = unsaid(text)
-    # Sentences with words of their own first: `area = 0 where garage is missing` is no sum.
+    # Forms with words of their own first: `area = 0 where garage is missing` is not a sum.
     for form in sorted(FORMS.values(), key=lambda form: form.law.form not in WORDED):
         computed = issubclass(form.law, Computed)
         law = form.parse(words if computed else text, schema)
@@ -213,7 +213,7 @@ def _refuse_rivals(laws: Sequence[Law], schema: Schema) -> None:
 
 
 def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> tuple[Laws, Frame]:
-    """Laws in the order in which they are expressed, each learned on what those before it leave; and what is left."""
+    """Laws in the order in which they are expressed, each learned on what those before leave, and what is left."""
     learned: list[Law] = []
     for law in in_order(_beside(laws, schema), schema):
         own = law.learn(frame, floor)
@@ -223,7 +223,7 @@ def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> t
 
 
 def _beside(laws: Sequence[Law], schema: Schema) -> list[Law]:
-    """Laws that fill a column only where no other law computes it."""
+    """The same laws; those that fill gaps do so only where no other law computes the column."""
     computed = {name for law in laws if replaces(law, schema) for name in law.writes}
     return [
         replace(law, fills=False) if isinstance(law, Together) and law.member.name in computed else law for law in laws

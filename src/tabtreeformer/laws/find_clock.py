@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 MIN_SHARE = 0.95
 MIN_ROWS = 50
 MIN_SAVED = 1.0
-"""Bits that a difference of clock times must save."""
+"""Minimum bits that a difference of clock times saves."""
 MIN_THERE = 0.98
-"""Share of the target's rows in which a near law must apply."""
+"""Minimum share of the target's rows in which a near law applies."""
 LAST = 0.01
 """Bits of a law that only says how a number is written: every other law about it comes first."""
 
@@ -45,7 +45,7 @@ def _clock_columns(search: Search) -> dict[Name, str]:
 
 
 def find_numbers(search: Search) -> Sequence[Candidate]:
-    """Clock times that nothing else explains."""
+    """Clock times that no other law explains."""
     return [
         Candidate(ClockNumber(target=name, notation=notation), LAST, exact=False)
         for name, notation in clock_columns(search).items()
@@ -83,7 +83,7 @@ def _counts(search: Search, clocks: set[Name]) -> Iterator[Name]:
 def _between(
     start: Name, end: Name, minutes: dict[Name, Floats], counts: dict[Name, Floats], search: Search
 ) -> Iterator[Candidate]:
-    """Laws for the way from one clock time to another."""
+    """Laws for the time from one clock time to another."""
     gap = (minutes[end] - minutes[start]) % DAY
     there = ~np.isnan(gap)
     if there.sum() < MIN_ROWS:
@@ -101,7 +101,7 @@ def _between(
             yield from _exact(start, end, name, share, (bits, search.length(count, 1.0)), search)
             return
         if known.sum() < MIN_THERE * (~np.isnan(minutes[end])).sum():
-            continue  # where minutes are missing, the rest would be the whole way
+            continue  # where minutes are missing, the rest would be the whole difference
         length = search.length(_centred(left), 1.0)
         if best is None or length < best[0]:
             best = length, name

@@ -1,8 +1,8 @@
 """Finds sums that hold in nearly every row, or leave a rest of few values.
 
-For each target, columns are added one by one, each the one that explains most of what is left (orthogonal matching
-pursuit, on the rows in which all of them have a value), and fitted by least absolute deviations, which broken rows do
-not disturb. Factors are rounded to whole numbers and the sum is checked row by row.
+For each target, columns are added one by one, each time the one that explains most of what is left (orthogonal matching
+pursuit, on the rows in which all of them have a value), and fitted by least absolute deviations, which is robust to
+rows that break the law. Factors are rounded to whole numbers and the sum is checked row by row.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ Floats = NDArray[np.float64]
 MAX_TERMS = 8
 MAX_FACTOR = 24
 PLACES = (60, 100, 365, 1_000, 1_440, 3_600, 10_000, 86_400, 1_000_000)
-"""Larger factors that occur: digits of dates and clock times written as one number, and units of time."""
+"""Larger factors that are tried: digits of dates and clock times written as one number, and units of time."""
 MIN_VALUES, MIN_PART_VALUES = 10, 2
-"""Different values that a total and a part need."""
+"""Minimum number of different values of a total and of a part."""
 MIN_ROWS = 50
-"""Rows with all parts that a law needs."""
+"""Minimum number of rows that have all parts."""
 FIT_ROWS = 1_500
 """Rows that factors are fitted on."""
 PROBES = 40
 """Rows that sums of two columns are tried on."""
 MIN_SHARE = 0.9
-"""Of the rows in which a law applies: the share that must obey for it to be an identity."""
+"""Minimum share of the rows in which a law applies that keep it, for an identity."""
 MIN_CORRELATION = 0.1
 FEW_VALUES, FEW_SHARE = 40, 0.9
-"""A rest is of few values if this many cover this share of the rows."""
+"""A rest has few values if this many cover this share of the rows."""
 SHORTER = 0.5
 """… and it must take at most this share of the target's bits."""
 OFTEN_ZERO = 0.05
-"""A part that is 0 in more rows is never computed: it would lose its zeros."""
+"""A part that is 0 in a larger share of rows is never computed: it would lose its zeros."""
 MINUS_PENALTY = 0.25
-"""What the bits of a target count where it is a difference: totals are computed, parts are not."""
+"""Weight of the bits of a target that is a difference: totals are computed rather than parts."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Whole factors of some columns, and how the target comes out."""
+    """Whole factors of some columns, and how well they give the target."""
 
     parts: tuple[int, ...]
     factors: tuple[int, ...]
     constant: float
     share: float
-    """Rows that obey, of those that have all parts."""
+    """Share of rows that keep it, of those that have all parts."""
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -95,7 +95,7 @@ def standardized(matrix: Floats) -> Columns:
 def _fits(
     target: int, useful: NDArray[np.int64], view: Columns, numbers: Numbers, seen: NDArray[np.int64]
 ) -> Iterator[Fit]:
-    """The most obeyed sum for a target, if any: first identities, then those with a rest of few values."""
+    """The sum for a target that most rows keep, if any: first identities, then sums with a rest of few values."""
     matrix = numbers.matrix[seen]
     goal = matrix[:, target]
     parts: list[int] = []
@@ -131,7 +131,7 @@ def _fits(
 
 
 def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Numbers) -> Fit | None:
-    """The sum or difference of two columns, tried one by one: what is left of near copies correlates with nothing."""
+    """The sum or difference of two columns, pair by pair, because what near copies leave correlates with nothing."""
     others = useful[useful != target]
     known = matrix[np.flatnonzero(~np.isnan(matrix[:, target]))]
     probe = known[np.argsort(np.isnan(known).sum(1), kind="stable")[:PROBES]]
@@ -156,7 +156,7 @@ def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Num
 def next_part(
     rest: Floats, rows: NDArray[np.bool_], view: Columns, taken: set[int], useful: NDArray[np.int64]
 ) -> int | None:
-    """The column that goes most closely with what is left."""
+    """The column that correlates most with what is left."""
     own = np.where(rows, rest, 0.0)
     cross = own @ view.scaled
     power = (own**2) @ view.present
@@ -203,7 +203,7 @@ def _rounded(
     numbers: Numbers,
     target: int,
 ) -> Fit | None:
-    """Whole factors near those fitted, and how many rows obey; None where none are near."""
+    """Whole factors near those fitted, and how many rows keep the sum; None where none are near."""
     whole = np.rint(factors)
     odd = (np.abs(whole) > MAX_FACTOR) & ~np.isin(np.abs(whole), PLACES)
     if odd.any() or not whole.any():
@@ -244,7 +244,7 @@ def _oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
 
 
 def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate | None:
-    """What the law saves on rows that it was not found in; None where it does not hold there, or a term is idle."""
+    """What the law saves on held-out rows; None where it does not hold there, or a term changes nothing."""
     numbers, held = search.numbers, search.rows[1]
     if numbers.distinct[own] < MIN_VALUES:
         return None
@@ -278,7 +278,7 @@ def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate |
 
 
 def _idle(law: Linear, places: list[int], numbers: Numbers, goal: Floats, obeys: NDArray[np.bool_], floor: int) -> bool:
-    """Whether some part changes (nearly) nothing: the law would hold as often without it."""
+    """Whether some part changes nothing, or nearly so: the law would hold as often without it."""
     for (_, _name), place in zip(law.terms, places, strict=True):
         part = numbers.matrix[:, place]
         moves = obeys & (part != np.median(part[obeys])) if obeys.any() else obeys

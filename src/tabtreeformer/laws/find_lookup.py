@@ -1,8 +1,8 @@
 """Searches for columns that are a function of one to three others.
 
-Exactness alone proves nothing: a key that hardly repeats is followed by anything. What counts is every key's further
-rows: how unlikely it would be that they agree with its first row, if the key told no more than the others do. So a key
-beside a true one, which adds nothing, has no evidence of its own.
+Exactness alone proves nothing: any column is a function of a key that hardly ever repeats. What counts are the further
+rows of each key: how unlikely it is that they agree with its first row if the key adds nothing to the other keys. So a
+key that is redundant beside a true one has no evidence of its own.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .search import Candidate, Search
 
 MAX_KEYS = 3
 MAX_VALUES = 1000
-"""Combinations of keys at most."""
+"""Maximum number of combinations of keys."""
 MIN_REPEATS = 3
-"""Rows that a combination has on average."""
+"""Minimum number of rows per combination, on average."""
 MIN_NATS = 30.0
-"""Evidence against chance that every key needs, beside the others."""
+"""Minimum evidence against chance of every key, given the other keys."""
 NATS_PER_KEY = 7.0
-"""What naming a key costs: 10 bits."""
+"""Cost of naming a key: 10 bits."""
 MIN_COVERED = 0.8
-"""Share of the rows whose combination enough rows have."""
+"""Minimum share of rows whose combination enough rows have."""
 MAX_NUMBERS = 128
-"""A number with more values than this is no key: between those that rows have, others are drawn."""
+"""A number with more values than this is not a key, because values between those of the rows are drawn too."""
 PROBES = 1500
 """Rows that candidates are tried on first."""
 BEAM, NEAREST = 4, 40
-"""Combinations that are carried on, and columns that are tried beside them."""
+"""Combinations that are extended, and columns that are tried with them."""
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """What the search looks at: codes of all columns that may be a target, and which of them may be a key."""
+    """Codes of all columns that may be a target, and which of them may be a key."""
 
     names: list[Name]
     coded: list[Coded]
@@ -119,7 +119,7 @@ def _determined(key: Codes, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
-    """Two or three keys that determine a target together: by what they tell of it, the best few carried on."""
+    """Two or three keys that determine a target together; the most informative few are extended."""
     own = columns.probed[target]
     total = entropy(own)
     keys = [int(k) for k in np.flatnonzero(columns.is_key) if k != target]
@@ -156,7 +156,7 @@ def _whole(columns: _Columns, keys: Sequence[int]) -> Codes:
 
 
 def _covered(columns: _Columns, keys: Sequence[int], floor: int) -> bool:
-    """Whether combinations that enough rows have make up the table."""
+    """Whether combinations that enough rows have cover most of the table."""
     counts = np.bincount(_whole(columns, keys))
     return bool(
         counts[counts >= floor].sum() >= MIN_COVERED * counts.sum() and counts.sum() >= MIN_REPEATS * len(counts)
@@ -164,7 +164,7 @@ def _covered(columns: _Columns, keys: Sequence[int], floor: int) -> bool:
 
 
 def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
-    """Whether further rows of the combinations agree too often for chance, whichever key is left out."""
+    """Whether further rows of the combinations agree more often than by chance, whichever key is left out."""
     whole, own = _whole(columns, keys), columns.matrix[target]
     price = MIN_NATS + NATS_PER_KEY * len(keys)
     for left_out in keys:
@@ -178,7 +178,7 @@ def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
 def _nats(fine: Codes, coarse: Codes, target: Codes) -> float:
     """Evidence of the further rows of each fine key that the coarse key does not explain.
 
-    Rows with the commonest value of their coarse key prove nothing: most fine keys have no other.
+    Rows with the commonest value of their coarse key prove nothing, because most fine keys have only that one.
     """
     width = int(target.max()) + 1
     cells, inverse, counts = np.unique(coarse * width + target, return_inverse=True, return_counts=True)
@@ -201,7 +201,7 @@ def _candidate(search: Search, columns: _Columns, target: int, keys: Sequence[in
 
 
 def _companion(search: Search, columns: _Columns, keys: Sequence[int]) -> Candidate:
-    """Keeps to combinations of keys that the function has a value for; the key with the fewest values gives way."""
+    """The law that only known combinations of keys are written; the key with the fewest values is changed."""
     by_size = sorted(keys, key=lambda k: columns.coded[k].size)
     law = Combination(columns.names[by_size[0]], tuple(columns.names[k] for k in by_size[1:]))
     return Candidate(law.learn(search.frame, search.floor), 0.01, exact=False, share=1.0)

@@ -21,11 +21,11 @@ ZONES = (
     *("Europe/London", "Europe/Berlin", "Europe/Helsinki", "Europe/Istanbul", "Africa/Cairo"),
     *("Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland"),
 )
-"""Tried where a time does not have its parts on its own clock."""
+"""Tried where the parts of a time are not those of its own clock."""
 OFFSETS = (*range(-12, 0), *range(1, 15), 5.5, 9.5)
 PROBES = 300
 MIN_PROBE, MIN_SHARE = 0.97, 0.97
-"""Share of rows in which a part must be the target's value: of the probes, and of all rows read."""
+"""Minimum share of rows in which a part equals the target: of the probe rows, and of all rows read."""
 MIN_ROWS = 50
 MAX_LABELS = 60
 NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")
@@ -97,7 +97,7 @@ def _matches(
     taken: set[Name] = set()
     for part in parts:
         if (source.zone or source.hours) and part in ("minute", "second", *LONG, "weekend", "quarter"):
-            continue  # minutes and seconds are the same everywhere, and others are too coarse to tell zones apart
+            continue  # minutes and seconds are the same everywhere, and others are too coarse to distinguish zones
         values = PARTS[part](stamps).astype(np.float64)
         for name, own in numbers.items():
             there = ~np.isnan(own) & ~gaps
@@ -166,7 +166,7 @@ def _named(source: Source, search: Search) -> Iterator[Candidate]:
 
 
 def _is_function(parts: NDArray[np.int64], codes: NDArray[np.int64], n_labels: int) -> bool:
-    """Whether each value of the part has one label, in too many rows for chance."""
+    """Whether each value of the part has one label, in too many rows for that to be chance."""
     own, values = pd.factorize(parts)
     if not 2 <= len(values) <= MAX_LABELS or n_labels > len(values) or len(values) * 5 > len(parts):
         return False

@@ -1,7 +1,7 @@
 """Finds products of powers: `area = side * side`, `bmi = weight / height / height`, `volume = length * width * height`.
 
 Logarithms of positive numbers add up: columns are added one by one, fitted by least absolute deviations, and their
-exponents rounded to whole numbers. What comes out is checked to the last decimal, as all products are.
+exponents rounded to whole numbers. The result is checked to the last decimal, as all products are.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ROWS = 1_000
 MAX_PARTS, MAX_EXPONENT = 4, 3
 MIN_VALUES = 10
 MIN_POSITIVE = 0.9
-"""Share of rows in which a column is above 0."""
+"""Minimum share of rows in which a column is above 0."""
 MARGIN = 0.06
-"""How far a fitted exponent may be from a whole number."""
+"""Maximum distance of a fitted exponent from a whole number."""
 CLOSE = 0.02
-"""Median distance of the logarithms from which on it is no product."""
+"""Maximum median distance of the logarithms for a product."""
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -78,7 +78,7 @@ def _fits(
 
 
 def _checked(target: int, parts: Sequence[int], exponents: Sequence[int], search: Search) -> Candidate | None:
-    """The product with the constant and the rounding that most rows obey; None for what pairs cover."""
+    """The product with the constant and the rounding that most rows keep; None if it is a product of two columns."""
     numbers = search.numbers
     up = [p for p, e in zip(parts, exponents, strict=True) for _ in range(e)]
     down = [p for p, e in zip(parts, exponents, strict=True) for _ in range(-e)]

@@ -1,8 +1,8 @@
 """Finds products, quotients, percentages and conversions of units.
 
 Candidates come from a few rows (the median of the ratio to each other column or pair must be a short number), and are
-then checked in all rows that are read, to the last decimal. A percentage is exact from its parts, a part is not
-exact from its percentage: the grids of the columns decide, because only what comes out exactly is kept.
+then checked in all rows that are read, to the last decimal. A percentage follows exactly from its parts, but a part
+does not follow exactly from its percentage: the grids of the columns decide, because only exact results are kept.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MIN_VALUES, MIN_FACTOR_VALUES = 10, 2
 MIN_SHARE = 0.9
 MIN_ROWS = 50
 CONSTANTS = (1.0, 100.0, 0.01, 1000.0, 0.001, 10_000.0, 1e-4, 60.0, 3600.0, 12.0, 365.0, 1e6, 0.5, np.pi)
-"""Factors that products of two columns come with."""
+"""Factors that are tried with products of two columns."""
 MAX_COLUMNS = 80
-"""Columns that pairs are searched among: all pairs of more would take minutes."""
+"""Maximum number of columns whose pairs are searched: more would take minutes."""
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -85,7 +85,7 @@ def _conversion(target: int, source: int, search: Search) -> Candidate | None:
         for factor in dict.fromkeys(_short(slope)):
             if np.mean(np.abs(ys - factor * xs - constant) <= tolerance) >= MIN_SHARE:
                 if abs(factor) == 1:
-                    return None  # a plain sum, found elsewhere
+                    return None  # a plain sum, which `find_linear` finds
                 terms = ((factor, numbers.names[source]),)
                 law = Linear(target=numbers.names[target], terms=terms, constant=constant)
                 digits = len(f"{factor:g}".lstrip("0.")) + (len(f"{constant:g}") if constant else 0)
@@ -106,7 +106,7 @@ def _slope(x: Floats, y: Floats) -> float:
 
 
 def _short(value: float, near: float = 0.0) -> Iterator[float]:
-    """Short numbers near a fitted one, shortest first: 2, 2.5, 2.54; a sixtieth, five ninths; pounds and miles."""
+    """Short numbers near a fitted one, shortest first: 2, 2.5, 2.54; a sixtieth, five ninths; conversions of units."""
     margin = max(abs(value) * 2e-3, near)
     for digits in range(1, 8):
         short = float(f"{value:.{digits}g}")
@@ -175,7 +175,7 @@ def _matching(
 
 
 def nearest_constant(ratio: Floats) -> Floats:
-    """The nearest of the usual factors, 0 where none is near."""
+    """The nearest of the usual factors; 0 where none is near."""
     constants = np.array(CONSTANTS)
     with np.errstate(all="ignore"):
         place = np.abs(np.log(np.where(ratio > 0, ratio, np.nan))[..., None] - np.log(constants))
@@ -185,7 +185,7 @@ def nearest_constant(ratio: Floats) -> Floats:
 
 
 def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Candidate | None:
-    """The product with the constant and the rounding that most rows obey."""
+    """The product with the constant and the rounding that most rows keep."""
     numbers = search.numbers
     x, y, own = (numbers.matrix[:, i] for i in (a, b, target))
     with np.errstate(all="ignore"):
@@ -213,7 +213,7 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
 
 
 def judged(law: Linear | Product, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
-    """What a law saves on rows that it was not found in."""
+    """What a law saves on held-out rows."""
     numbers, held = search.numbers, search.rows[1]
     own = numbers.matrix[:, target]
     there = ~np.isnan(own) & ~np.isnan(value)
@@ -234,7 +234,7 @@ def judged(law: Linear | Product, target: int, value: Floats, search: Search, pa
 
 
 def _moves(law: Linear | Product, obeys: NDArray[np.bool_], own: Floats, search: Search) -> bool:
-    """Whether the target and every part take different values where the law is kept."""
+    """Whether the target and every part vary among the rows that keep the law."""
     numbers = search.numbers
     for values in (own, *(numbers.matrix[:, numbers.names.index(name)] for name in law.reads)):
         counts = np.unique(values[obeys], return_counts=True)[1]

@@ -45,11 +45,11 @@ class Form:
     """How laws of one form are made: by search, from a sentence, or from a file."""
 
     law: type[Any]
-    """The class; `law.from_json` reads a file."""
+    """The class, whose `from_json` reads a file."""
     find: Callable[[Search], Sequence[Candidate]]
-    """Candidates that hold in the rows of the search and pay on those held out."""
+    """Candidates that hold in the rows of the search and save bits on held-out rows."""
     parse: Callable[[str, Schema], Law | None]
-    """Read a sentence; None where it is of another form, an error where a name or kind does not fit."""
+    """Reads a sentence: None if it is of another form, an error if a name or kind does not fit."""
 
 
 FORMS: Mapping[str, Form] = {

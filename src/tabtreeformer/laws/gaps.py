@@ -1,7 +1,7 @@
-"""Columns that are empty in the same rows: missing, 0 or a word for nothing, all of them or none.
+"""Columns that are empty in the same rows, i.e. missing, 0 or a word for "none".
 
-One column, the leader, decides. In the others the empty rows are filled before tokenizing with a value that others
-have, so that a writer cannot draw them empty, and are emptied again where the leader says so.
+One column, the leader, decides. In the other columns, the members, empty rows are filled with an ordinary value before
+tokenizing, so that a writer cannot draw them empty, and are emptied again where the leader is empty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .search import Candidate, Search
 from .states import State, States, put, read_state
 
 MIN_NATS = 30.0
-"""Evidence that two columns are not empty together by chance."""
+"""Minimum evidence that two columns are not empty together by chance."""
 MARK = " exactly where "
 
 
@@ -35,9 +35,9 @@ class Together(Counted):
     member: State
     leader: State
     fill: Any = None
-    """What replaces the member's state before tokenizing: never the state itself."""
+    """What replaces the member's empty state before tokenizing."""
     fills: bool = True
-    """Whether it does; not where another law computes the member, which would be given values that mean nothing."""
+    """Whether empty rows are filled: not where another law computes the member, as filled values would mean nothing."""
     support: int = 0
     exceptions: int = 0
 
@@ -54,7 +54,7 @@ class Together(Counted):
         return (self.member.name,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to rows in which either column has its state; a gap elsewhere says nothing."""
+        """It applies to rows in which either column is empty; unrelated gaps do not count."""
         member, leader = self.member.mask(frame), self.leader.mask(frame)
         silent = np.zeros(frame.n_rows, dtype=bool)
         for state in (self.member, self.leader):
@@ -73,18 +73,18 @@ class Together(Counted):
         return schema
 
     def express(self, frame: Frame) -> Frame:
-        """Fill the member where the leader decides that it is empty."""
+        """Fill the member where the leader is empty."""
         if not self.fills:
             return frame
         name, rows = self.member.name, self.leader.mask(frame)
         return frame.changed(frame.schema, {name: put(frame.cells(name), self.fill, rows)})
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Empty the member where the leader says so."""
+        """Empty the member where the leader is empty."""
         name, rows = self.member.name, self.leader.mask(frame)
         cells = frame.cells(name)
         if self.fill is not None:
-            cells = put(cells, self.fill, self.member.mask(frame) & ~rows)  # of a writer that knows the state anyway
+            cells = put(cells, self.fill, self.member.mask(frame) & ~rows)  # the writer can draw the state anyway
         return frame.changed(schema, {name: self.member.put(cells, rows)})
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def parse(text: str, schema: Schema) -> Together | None:
 
 
 def typical(frame: Frame, name: Name, floor: int) -> Any:
-    """A value in the middle of a column that no single row gives away; None where there is none."""
+    """A value in the middle of a column that does not reveal any single row; None where there is none."""
     column, cells = frame.schema.column(name), frame.cells(name)
     there = cells.values[~cells.gaps]
     if not len(there):
@@ -141,7 +141,7 @@ def typical(frame: Frame, name: Name, floor: int) -> Any:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Groups of columns that are empty in the same rows; each member against the leader of its group."""
+    """Groups of columns that are empty in the same rows; one law per member, about the leader of its group."""
     frame = search.frame
     states = States.read(frame, max(search.floor, 1), values=False)
     groups: dict[bytes, list[int]] = {}
@@ -163,7 +163,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _rank(states: States, place: int) -> tuple[int, int]:
-    """Who decides: a value of a label rather than its gap, a label rather than a number."""
+    """Rank of a candidate for the leader: a label rather than a number, a value rather than a gap."""
     state = states.states[place]
     kind = states.kinds[state.name]
     order = {BOOLEAN: 0, CATEGORICAL: 1, NUMERIC: 3}.get(kind, 2)
@@ -171,7 +171,7 @@ def _rank(states: States, place: int) -> tuple[int, int]:
 
 
 def _nats(on: int, n_rows: int) -> float:
-    """How unlikely it is that two columns choose the same rows."""
+    """Evidence against two columns being empty in the same rows by chance."""
     return lgamma(n_rows + 1) - lgamma(on + 1) - lgamma(n_rows - on + 1)
 
 

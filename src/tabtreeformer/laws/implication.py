@@ -1,6 +1,6 @@
 """What one column implies for another: `second_floor = 0 where style = '1Story'`.
 
-The column stays as it is, so that whoever draws it learns the law from the rows; rows that break it are put right.
+The column stays as it is, so that a writer learns the law from the rows; rows that break it are put right.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from .sentences import said, unsaid
 from .states import State, States, read_state
 
 MIN_ROWS = 100
-"""Rows that a cause needs, or the floor where that is more."""
+"""Minimum rows of a cause; the floor, if that is larger."""
 MIN_VALUE_ROWS = 300
-"""… where both are plain values: such laws are mostly habits, and break in fresh rows unless many rows keep them."""
+"""… where cause and consequence are ordinary values: fresh rows break most such laws unless many rows keep them."""
 MAX_P = 1e-6
-"""Chance that any law of a table is one, all that were tried counted."""
+"""Maximum probability that any law of a table is due to chance, corrected for the number tried."""
 MIN_SHUFFLED = 20.0
-"""Rows that would break it if the columns were shuffled."""
+"""Minimum number of rows that would break it if the columns were shuffled."""
 MAX_BROKEN, MIN_LIFT = 0.01, 20.0
-"""Rows of a cause that may break a near law about something that is empty, and how many times as many would break it if
-the columns were shuffled."""
+"""Maximum share of a cause's rows that break a near law about an empty column, and how many times as many would have to
+break it if the columns were shuffled."""
 MAX_STATES = 3000
 MAX_CLAUSES = 12
-"""Causes of one column at most, those of the most rows: longer sentences nobody reads."""
+"""Maximum number of causes per column, those with the most rows: nobody reads longer sentences."""
 MARK = " where "
 
 
@@ -44,7 +44,7 @@ class Implication(OneTarget, PutsRight):
     form: ClassVar[str] = "implication"
     target: Name
     clauses: tuple[tuple[State, State], ...]
-    """Consequence and cause; where two causes meet, the first clause decides."""
+    """Consequence and cause; where two causes apply, the first clause decides."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
@@ -63,7 +63,7 @@ class Implication(OneTarget, PutsRight):
         return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where a cause is there; a missing target breaks nothing."""
+        """It applies where a cause is present; a missing target does not break it."""
         applies = np.zeros(frame.n_rows, dtype=bool)
         broken = np.zeros(frame.n_rows, dtype=bool)
         for then, cause in self.clauses:
@@ -80,7 +80,7 @@ class Implication(OneTarget, PutsRight):
         return replace(counted, near=self.near or counted.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Put right what breaks it, but for as many rows as the table has exceptions."""
+        """Put right what breaks it, except for the share of rows that are exceptions in the table."""
         applies, keeps = self.holds(frame)
         spared = self.spared(applies, keeps, rng)
         cells = frame.cells(self.target)
@@ -117,16 +117,16 @@ def parse(text: str, schema: Schema) -> Implication | None:
             )
         clauses += [(then, cause) for cause in causes if cause is not None]
     if len({then.name for then, _ in clauses}) > 1:
-        raise SchemaError(f"constraint {text!r} says something of several columns; write a sentence for each")
+        raise SchemaError(f"constraint {text!r} is about several columns; write a sentence for each")
     return Implication(clauses[0][0].name, tuple(clauses), near=near)
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """For each column, what follows for it from the states of others: exactly, beyond chance, not by way of a third."""
+    """For each column, what follows from the states of others: exactly, beyond chance, and not through a third."""
     frame = search.frame
     states = States.read(frame, max(search.floor, 20), values=True)
-    # A gap of a computed column follows from those of its parts, and would only stand between these and others.
-    # Fewer rows than a cause needs are no cause, and no consequence of one either.
+    # A gap of a computed column follows from those of its parts, so laws should be about these.
+    # A state with fewer rows than a cause needs can be neither a cause nor the consequence of one.
     own = [
         i
         for i, s in enumerate(states.states)
@@ -140,7 +140,7 @@ def find(search: Search) -> Sequence[Candidate]:
     exact = _implied(states, search.floor)
     computed = np.array([state.name in search.computed for state in states.states])
     implies = _reduced(exact, states, computed) | _reduced(_nearly(states, exact), states, computed)
-    # A computed column that is missing is put right itself, and is no cause.
+    # A gap of a computed column is put right itself, and is not a cause.
     implies &= ~(computed & [state.value is None for state in states.states])[:, None]
     found: list[Candidate] = []
     for name in dict.fromkeys(state.name for state in states.states):
@@ -180,7 +180,7 @@ def _implied(states: States, floor: int) -> NDArray[np.bool_]:
 
 
 def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which state nearly always implies that another column is empty, and nothing that does so exactly explains it."""
+    """Which state nearly always implies that another column is empty, where no exact implication explains it."""
     masks = states.masks.astype(np.float32)
     rows, n_rows = masks.sum(1), masks.shape[1]
     broken = rows[:, None] - masks @ masks.T
@@ -190,7 +190,7 @@ def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
     near &= (names[:, None] != names[None, :]) & empty[None, :] & (rows[:, None] >= MIN_VALUE_ROWS)
     near &= ~exact.T
     near &= rows[:, None] * (1 - rows / n_rows)[None, :] >= np.maximum(MIN_LIFT * broken, MIN_SHUFFLED)
-    # A column that one state empties exactly, or another empties too, needs no near law from a part of it.
+    # What follows through an exact implication needs no near law, and of near laws in both directions neither is kept.
     through = (near.astype(np.float32) @ exact.astype(np.float32)) + (
         exact.astype(np.float32) @ near.astype(np.float32)
     )
@@ -198,24 +198,24 @@ def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _reduced(implies: NDArray[np.bool_], states: States, computed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Without what is said by way of a third state, and without one half of what goes both ways."""
+    """Without implications that follow through a third state, and with one direction of those that go both ways."""
     rows = states.masks.sum(1)
     same = implies & implies.T
-    # Of states that are on in the same rows, the first of a column that is learned represents all.
+    # Of states that hold in the same rows, the first one of a learned column represents all.
     rank = np.arange(len(rows)) + len(rows) * computed
     representative = np.array(
         [int(np.argmin(np.where(same[i] | (rank == rank[i]), rank, 2 * len(rows)))) for i in range(len(rows))]
     )
     first = representative == np.arange(len(rows))
     strict = implies & ~same & first[:, None] & first[None, :]
-    # A computed column between two others says nothing of them: what puts it right comes after both.
+    # A computed column cannot link two others: it is put right after both.
     first_half = (strict & ~computed[None, :]).astype(np.float32)
     through = (first_half @ strict.astype(np.float32)) > 0
     return np.asarray(strict & ~through)
 
 
 def _bits(law: Implication, frame: Frame) -> float:
-    """What naming the target's state in the rows of the causes would take."""
+    """Bits for naming the target's state in the rows of the causes."""
     bits = 0.0
     for then, cause in law.clauses:
         bits += cause.mask(frame).mean() * -np.log2(then.mask(frame).mean())

@@ -66,7 +66,7 @@ class Laws:
 
     @cached_property
     def origins(self) -> dict[Name, Name]:
-        """For each column that is left to learn, the column of the table that it speaks of."""
+        """For each column that is left to learn, the column of the table that it is about."""
         origins: dict[Name, Name] = {name: name for name in self.schema.names}
         for law, before, after in zip(self.laws, self.schemas, self.schemas[1:], strict=False):
             fresh = [name for name in after.names if name not in before.names]
@@ -79,7 +79,7 @@ class Laws:
         return name in self.expressed_schema.names and name in self.schema.names
 
     def makers(self, name: Name) -> tuple[Law, ...]:
-        """The laws that take part in a column, first the one that writes it, then those that write what it reads."""
+        """The laws involved in a column: first the one that writes it, then those that write what it reads."""
         found: list[Law] = []
         pending: list[Name] = [name]
         while pending:
@@ -91,9 +91,9 @@ class Laws:
         return tuple(found)
 
     def log_scales(self, df: pd.DataFrame) -> dict[Name, NDArray[np.float64]]:
-        """For learned columns that stretch or shrink numbers: the log of how much, in each row of a table (N,).
+        """For learned columns that stretch or shrink numbers: the log of the factor, in each row of a table (N,).
 
-        The density of a number is that of what is learned of it, times this.
+        The density of a number is that of what is learned instead of it, times this.
         """
         scales: dict[Name, NDArray[np.float64]] = {}
         frame = Frame.read(df, self.schema)
@@ -119,7 +119,7 @@ class Laws:
         return found
 
     def explain(self) -> dict[Name, str]:
-        """What is learned of each column, as sentences."""
+        """How each column is learned, as sentences."""
         words: dict[Name, str] = {}
         for name in self.schema.names:
             own = [law for law in self.laws if name in law.writes]
@@ -148,22 +148,22 @@ class Laws:
         laws: list[Law] = []
         for entry in data:
             if len(entry) != 1 or next(iter(entry)) not in FORMS:
-                raise ValueError(f"there is no law of the form {next(iter(entry), None)!r}")
+                raise ValueError(f"unknown form of a law: {next(iter(entry), None)!r}")
             form, state = next(iter(entry.items()))
             laws.append(FORMS[form].law.from_json(state))
         return cls(schema, tuple(laws))
 
 
 def replaces(law: Law, schema: Schema) -> bool:
-    """Whether a law takes its columns away or replaces them; others leave them and put right what breaks them."""
+    """Whether a law drops or replaces its columns; other laws leave them and put rows right."""
     return law.reshape(schema) != schema
 
 
 def must_precede(first: Law, second: Law, schema: Schema) -> bool:
     """Whether one law must be expressed before another: it reads, or still needs, what the other changes.
 
-    Of two laws about one column, what puts right is restored after what computes; of two that put right, the form that
-    is later in `FORMS` is restored first.
+    Of two laws about one column, the one that puts rows right is restored after the one that computes it; of two that
+    put rows right, the form that is later in `FORMS` is restored first.
     """
     if set(second.writes) & set(first.reads):
         return True
@@ -177,7 +177,7 @@ def must_precede(first: Law, second: Law, schema: Schema) -> bool:
 
 
 def in_order(laws: Sequence[Law], schema: Schema) -> tuple[Law, ...]:
-    """Laws in an order in which each is expressed before those that change what it needs; a circle is an error."""
+    """Laws in an order in which each is expressed before those that change what it needs; a cycle is an error."""
     left, ordered = list(laws), []
     while left:
         free = [law for law in left if not any(must_precede(other, law, schema) for other in left if other is not law)]

@@ -18,20 +18,20 @@ from .computed import Computed, Values
 from .words import as_number, column_name, different, known, number, quoted, split
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800, "milliseconds": 0.001}
-"""Words for what a number counts where it is added to a time, in seconds."""
+"""Units, in seconds, of numbers that are added to a time."""
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Computed):
-    """The target as a sum of other columns, each times a factor, and a constant."""
+    """The target as a sum of other columns, each times a factor, plus a constant."""
 
     form: ClassVar[str] = "linear"
     terms: tuple[tuple[float, Name], ...] = ()
     """Factor and column; whole factors are ints."""
     constant: float = 0
     units: tuple[str | None, ...] = ()
-    """Per term: what its numbers count where they are added to a time; empty where none is."""
+    """Per term: its unit where it is added to a time; empty where no term has one."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -40,7 +40,7 @@ class Linear(Computed):
 
     @property
     def formula(self) -> str:
-        """The sum as a sentence has it."""
+        """The sum as it is written in sentences."""
         units = self.units or (None,) * len(self.terms)
         words = ""
         for (factor, name), unit in zip(self.terms, units, strict=True):
@@ -67,7 +67,7 @@ class Linear(Computed):
 
     @property
     def _clock(self) -> Name:
-        """The term whose unit times are counted in."""
+        """The term whose unit the times have."""
         return next(name for (_, name), unit in zip(self.terms, self.units, strict=True) if unit is None)
 
 
@@ -130,7 +130,7 @@ def _with_unit(operand: str, text: str, schema: Schema) -> tuple[Name, str | Non
 
 
 def _check(law: Linear, text: str, schema: Schema) -> None:
-    """Refuse kinds that do not add up."""
+    """Refuse kinds that cannot be added."""
     columns = [schema.column(law.target), *(schema.column(name) for name in law.reads)]
     for column in columns:
         if column.kind not in MEASURED or (column.kind != NUMERIC and columns[0].kind == NUMERIC):

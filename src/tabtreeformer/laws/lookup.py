@@ -1,8 +1,8 @@
 """A column that is a function of one to three others: route → distance, city → country.
 
 The function is a table of the combinations of keys that enough rows have. A combination that is not in it takes the
-value that its most telling key has most often, and one that no row has anything in common with takes a value chosen by
-its own name: rows that agree in the keys agree in the target, whatever a writer draws.
+commonest value for its most informative key; if that key is unknown too, a value chosen by a hash of the combination.
+So rows that agree in the keys agree in the target, whatever a writer draws.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Lookup(DropsTarget):
-    """`target from first, second`: rows that agree in the keys agree in the target, missing being a value."""
+    """`target from first, second`: rows with the same keys have the same target; a missing value counts as a value."""
 
     form: ClassVar[str] = "lookup"
     target: Name
@@ -33,11 +33,11 @@ class Lookup(DropsTarget):
     rows: tuple[tuple[Key, Any], ...] = ()
     """Combinations of keys, each with the value of the target; None is a missing value."""
     telling: int = 0
-    """Place of the key that says most about the target by itself."""
+    """Position of the key that is most informative by itself."""
     usual: tuple[tuple[Any, Any], ...] = ()
     """Values of that key, each with the commonest value of the target; only where there are several keys."""
     shares: tuple[tuple[Any, float], ...] = ()
-    """Values of the target with the share of rows that has each."""
+    """Values of the target, each with its share of the rows."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
@@ -56,7 +56,7 @@ class Lookup(DropsTarget):
         return dict(self.rows)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to combinations in the table; without one, to those that several rows of the frame have."""
+        """It applies to combinations in the table; before it is learned, to those that several rows have."""
         codes, keys = combinations(frame, self.keys)
         target = Coded.read(frame, self.target)
         if self.rows:
@@ -70,7 +70,7 @@ class Lookup(DropsTarget):
         return applies, applies & (first[codes] == target.codes)
 
     def learn(self, frame: Frame, floor: int) -> Lookup:
-        """Take down the function for combinations that at least `floor` rows have."""
+        """Record the function for combinations that at least `floor` rows have."""
         floor = max(floor, 1)
         codes, keys = combinations(frame, self.keys)
         target = Coded.read(frame, self.target)
@@ -136,7 +136,9 @@ class Lookup(DropsTarget):
         fields["rows"] = tuple((tuple(key), value) for key, value in fields["rows"])
         for name in ("usual", "shares"):
             fields[name] = tuple((first, second) for first, second in fields[name])
-        hash((fields["rows"], fields["usual"], fields["shares"]))  # a value that is none would fail only in writing
+        hash(
+            (fields["rows"], fields["usual"], fields["shares"])
+        )  # an invalid value would otherwise fail only when rows are written
         return cls(**fields)
 
 

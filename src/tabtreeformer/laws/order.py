@@ -1,7 +1,7 @@
 """One column is never, or hardly ever, below others: `end >= start`, `high >= open, close`.
 
-The column stays as it is. A row that breaks the law gets a new value at a distance that rows have had; where the table
-itself has exceptions, as many rows stay broken.
+The column stays as it is. A row that breaks the law gets a new value, at a distance drawn from those of the table;
+where the table itself has exceptions, the same share of rows stays broken.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .sentences import listed, names_in, quoted, said, unsaid
 POINTS = 101
 """Quantiles of the distance between two columns that are kept."""
 MIN_SHUFFLED, MIN_SHARE, MIN_NEAR_SHARE = 20.0, 0.02, 0.03
-"""Rows that would break the law if the columns were shuffled, at least; the share of rows, and that of a near law."""
+"""Minimum rows that would break the law if columns were shuffled: their number, their share, and that of a near law."""
 MAX_SEEN, MAX_SEEN_RARE, RARE = 0.1, 0.03, 0.1
-"""Rows that break it, as a share of those; and where those are fewer than a share of all rows."""
+"""Maximum rows that break it, as a share of those; the second where those are less than a `RARE` share of all rows."""
 MAX_EXCEPTIONS = 0.02
 """… and as a share of all rows."""
 MIN_ROWS = 50
 PROBES = 300
 OR_ZERO = ", or 0"
-"""The end of a sentence whose target says nothing where it is 0."""
+"""The end of a sentence whose target means "none" where it is 0."""
 MIN_ZERO = 0.02
-"""Share of rows in which such a target is 0."""
+"""Minimum share of rows in which such a target is 0."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class AtLeast(PutsRight):
     distances: tuple[float, ...] = ()
     """Quantiles of the distance to the greatest of the others, in the rows that keep the law."""
     end: float | None = None
-    """Where the column that is moved ends, as far as enough rows say."""
+    """End of the column that is moved, as far as enough rows support it."""
     grid: tuple[float, float] | None = None
     """Step of the column that is moved, and its first value; None where it has no step."""
     strict: bool = False
     """Never equal either: `end > start`."""
     downward: bool = False
-    """Whether the lesser column is moved, of which there is then one: where a law computes the greater."""
+    """Whether the lesser column is moved (there is only one then), because a law computes the greater."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
     """Whether rows of the table break it."""
     zero: bool = False
-    """Whether a target of 0 says that there is none: a house was renovated after it was built, or never."""
+    """Whether a target of 0 means "none": a house was renovated after it was built, or never."""
 
     @property
     def text(self) -> str:
@@ -88,7 +88,7 @@ class AtLeast(PutsRight):
             return applies, applies & ~(distance <= 0 if self.strict else distance < 0)
 
     def _own(self, frame: Frame) -> NDArray[np.float64]:
-        """The target, NaN where it says nothing."""
+        """The target, NaN where it means "none"."""
         own = frame.floats(self.target)
         return np.where(own == 0, np.nan, own) if self.zero else own
 
@@ -99,7 +99,7 @@ class AtLeast(PutsRight):
         return np.where(np.isneginf(greatest), np.nan, greatest)
 
     def learn(self, frame: Frame, floor: int) -> AtLeast:
-        """Take down how far apart they are, where the column that is moved ends, and its grid."""
+        """Record how far apart they are, the end of the column that is moved, and its grid."""
         counted = self.counted(frame)
         distances = (self._own(frame) - self._greatest(frame))[self.holds(frame)[1]]
         numbers = self._own(frame) if self._moves == self.target else frame.floats(self._moves)
@@ -116,7 +116,7 @@ class AtLeast(PutsRight):
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Move the target where it is below the others, but for as many rows as the table has exceptions."""
+        """Move the target where it is below the others, except for the table's own share of exceptions."""
         applies, keeps = self.holds(frame)
         broken = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(broken):
@@ -127,7 +127,7 @@ class AtLeast(PutsRight):
         return frame.changed(schema, {self._moves: Cells(values, cells.gaps)})
 
     def _moved(self, frame: Frame, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
-        """New values at a distance that rows have had, on the grid of the column, never beyond the others."""
+        """New values at distances drawn from those of the table, on the grid of the column, never beyond the others."""
         sign = -1.0 if self.downward else 1.0
         anchor = sign * (frame.floats(self.target) if self.downward else self._greatest(frame))[rows]
         points = self.distances or (0.0,)
@@ -141,7 +141,7 @@ class AtLeast(PutsRight):
             least = np.ceil(np.round((anchor - first) / step, 6))
             least = np.where(self.strict & (least * step + first <= anchor), least + 1, least)
             places = np.maximum(places, least)
-            if step >= 1:  # whole numbers, which floats may be too coarse for
+            if step >= 1:  # whole numbers may be too large for floats
                 return int(sign) * (places.astype(np.int64) * int(step) + int(first))
             goal = np.round(places * step + first, 9)
         return sign * np.maximum(goal, anchor)
@@ -196,7 +196,7 @@ def parse(text: str, schema: Schema) -> AtLeast | None:
 
 
 def comparable(schema: Schema, name: Name) -> tuple[str, str] | None:
-    """Columns of the same sort can be compared: numbers, times of a unit, durations of a unit."""
+    """Columns with the same key can be compared: numbers, times of a unit, durations of a unit."""
     column = schema.column(name)
     if column.kind not in MEASURED:
         return None
@@ -204,7 +204,7 @@ def comparable(schema: Schema, name: Name) -> tuple[str, str] | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that are not below others, beyond what shuffled columns would show, and not by way of a third."""
+    """Columns that are never below others, beyond what shuffling would show, and not because of a third column."""
     frame = search.frame
     groups: dict[Any, list[Name]] = {}
     for column in frame.schema.columns:
@@ -243,7 +243,7 @@ def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> lis
         with np.errstate(invalid="ignore"):
             never = ~(own[some] < matrix[:, some]).any(1) & ~known[place] & (np.arange(len(names)) != place)
         below = [int(j) for j in np.flatnonzero(never) if _compare(own, matrix[j], ordered[j]) == 2]
-        # Of columns that are in order themselves the greatest says all.
+        # Of columns that are ordered themselves, the greatest implies the others.
         lowers = tuple(names[j] for j in below if not any(known[k, j] for k in below))
         if lowers:
             law = AtLeast(name, lowers, zero=True).learn(frame, search.floor)
@@ -253,7 +253,7 @@ def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> lis
 
 
 def _pairs(frame: Frame, names: list[Name]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which column is never below which, and which hardly ever."""
+    """Which column is never below which other, and which hardly ever is."""
     matrix = np.array([frame.floats(name) for name in names]).reshape(len(names), frame.n_rows)
     probes = np.unique(np.linspace(0, frame.n_rows - 1, min(frame.n_rows, PROBES)).astype(np.int64))
     exact = np.zeros((len(names), len(names)), dtype=bool)
@@ -271,7 +271,7 @@ def _pairs(frame: Frame, names: list[Name]) -> tuple[NDArray[np.bool_], NDArray[
 
 
 def _compare(greater: NDArray[np.float64], lesser: NDArray[np.float64], ordered: NDArray[np.float64]) -> int:
-    """2 where the one is never below the other, 1 where hardly ever, 0 otherwise or where that says nothing."""
+    """2 where one is never below the other, 1 where it hardly ever is, 0 otherwise or where that means nothing."""
     there = ~(np.isnan(greater) | np.isnan(lesser))
     n_rows = int(there.sum())
     greater, lesser = greater[there], lesser[there]

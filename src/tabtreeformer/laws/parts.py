@@ -60,7 +60,7 @@ CLOCK_PARTS = ("hour", "minute")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A time that parts are taken of."""
+    """A time whose parts are taken."""
 
     name: Name
     zone: str | None = None
@@ -70,7 +70,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """As sentences have it."""
+        """As it is written in sentences."""
         shift = f" {'+' if self.hours > 0 else '-'} {number(abs(self.hours))} hours" if self.hours else ""
         return f"{quoted(self.name)}{f' in {self.zone}' if self.zone else shift}"
 
@@ -112,17 +112,17 @@ class Part(Computed):
         return f"{self.part} of {self._source.text}"
 
     def expected(self, frame: Frame) -> Values:
-        """The part; of another time, the day in its own unit."""
+        """The part; where the target is itself a time, the day in the target's unit."""
         target_unit = _unit(self, frame)
         if self.part == "date":
             return _whole(self._source.stamps(frame).normalize().as_unit(target_unit).asi8)
         return self._source.part(frame, self.part)
 
     unit: str = "us"
-    """In which a target that is a time counts."""
+    """Unit of a target that is a time."""
 
     def learn(self, frame: Frame, floor: int) -> Part:
-        """Take the unit of the target, then as every computed column."""
+        """Take the unit of the target, then learn like any computed column."""
         column = frame.schema.column(self.target)
         law = replace(self, unit=column.unit if column.kind == DATETIME else "us")
         return super(Part, law).learn(frame, floor)
@@ -136,7 +136,7 @@ def _unit(law: Part, frame: Frame) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedPart(DropsTarget):
-    """A label that is a name for a part of a time: Monday, March, Q2, weekend."""
+    """A label that names a part of a time: Monday, March, Q2, weekend."""
 
     form: ClassVar[str] = "named part"
     target: Name
@@ -162,14 +162,14 @@ class NamedPart(DropsTarget):
         return Source(name=self.source, zone=self.zone, hours=self.hours).part(frame, self.part)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are there and the part has a name, and where the label is that name."""
+        """Where both are present and the part has a name, and where the label is that name."""
         labels, parts, known = frame.labels(self.target), self._parts(frame), dict(self.names)
         applies = frame.present(self.target, self.source) & np.isin(parts, list(known))
         same = [known.get(part) == label for part, label in zip(parts.tolist(), labels.tolist(), strict=True)]
         return applies, applies & np.array(same, dtype=bool)
 
     def learn(self, frame: Frame, floor: int) -> NamedPart:
-        """Take down the names that enough rows have."""
+        """Record the names that enough rows have."""
         there = frame.present(self.target, self.source)
         pairs = pd.DataFrame({"part": self._parts(frame)[there], "label": frame.labels(self.target)[there]})
         counts = pairs.value_counts(sort=False)
@@ -181,7 +181,7 @@ class NamedPart(DropsTarget):
         return law.counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Look the name up; a part that had none takes that of the nearest."""
+        """Look up the name; a part that has none takes the name of the nearest part."""
         known = np.array([part for part, _ in self.names])
         labels = np.empty(len(known), dtype=object)
         labels[:] = [label for _, label in self.names]
@@ -197,7 +197,7 @@ class NamedPart(DropsTarget):
     def from_json(cls, data: Mapping[str, Any]) -> NamedPart:
         """Inverse of `to_json`."""
         if data["part"] not in PARTS:
-            raise ValueError(f"a time has no part {data['part']!r}")
+            raise ValueError(f"unknown part {data['part']!r} of a time")
         return cls(**{**data, "names": tuple((part, label) for part, label in data["names"])})
 
 

@@ -1,6 +1,7 @@
 """Times that all lie in one year or month: `year of stamp in America/New_York = 2013`.
 
-A column that has the same year in every row cannot be computed from the time: the time is kept in that year instead.
+A column with the same year in every row is a constant, not computed from the time; instead, the time is kept in that
+year.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .search import Candidate, Search
 from .words import column_name
 
 PERIODS = {"year": (1900, 2100), "month number": (190_001, 210_012)}
-"""Parts that may be the same in all rows, and numbers that they may be."""
+"""Parts that may be the same in all rows, each with its valid range."""
 MIN_ROWS = 50
 
 
@@ -62,7 +63,7 @@ class Period(PutsRight):
         return applies, applies & (self._source.part(frame, self.part) == self.value)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Mirror times beyond an end at it, by whole days, so that the time of the day stays."""
+        """Reflect times beyond an end of the period at it, by whole days, so that the time of day stays."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps)
         if not len(rows):
@@ -77,7 +78,7 @@ class Period(PutsRight):
 
     @property
     def _ends(self) -> tuple[int, int]:
-        """First and last day, counted from 1970; one day inside, so that a change of the clock leads nowhere else."""
+        """First and last day, counted from 1970, one day inside the period, so that clock changes cannot leave it."""
         year, month = (self.value, None) if self.part == "year" else divmod(self.value, 100)
         if month is None:
             ends = np.datetime64(f"{year}-01-01", "D"), np.datetime64(f"{year}-12-31", "D")
@@ -95,12 +96,12 @@ class Period(PutsRight):
         """Inverse of `to_json`."""
         low, high = PERIODS[data["part"]]
         if not low <= int(data["value"]) <= high or (not 1 <= int(data["value"]) % 100 <= 12 and high > 9999):
-            raise ValueError(f"{data['value']!r} is no {data['part']}")
+            raise ValueError(f"{data['value']!r} is not a valid {data['part']}")
         return cls(**data)
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that have one value, which is the year or month of a time in every row."""
+    """Columns with one value that is the year or month of a time in every row."""
     frame = search.frame
     stamps = [c.name for c in frame.schema.columns if c.kind == DATETIME]
     found: dict[Name, Candidate] = {}

@@ -1,6 +1,6 @@
 """Products and quotients to the last decimal: `total = price * quantity`, `rate = 100 * tax / net`, `bmi = weight / …`.
 
-A result is rounded as the target writes its numbers: to the nearest, halves away from zero or to even, or always down.
+A result is rounded as the target is: to the nearest, with halves away from zero or to even, or always down.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDINGS = (NEAREST, HALF_UP, DOWN, UP)
 
 
 def scaled(values: Values, factor: float) -> Values:
-    """Values times a factor; a hundredth is a division by 100, which rounds as people's own computation does."""
+    """Values times a factor; a hundredth is a division by 100, which rounds as people's own computations do."""
     inverse = round(1 / factor) if 0 < abs(factor) < 1 else 0
     if inverse and abs(inverse * factor - 1) < 1e-12:
         return np.asarray(values / inverse)
@@ -29,7 +29,7 @@ def scaled(values: Values, factor: float) -> Values:
 
 
 def rounded(values: Values, decimals: int, rounding: str) -> Values:
-    """Numbers to this many decimals."""
+    """Round numbers to this many decimals."""
     if rounding == NEAREST:
         return np.round(values, decimals)
     scale = 10.0**decimals
@@ -57,7 +57,7 @@ class Product(Computed):
 
     @property
     def formula(self) -> str:
-        """The product as a sentence has it."""
+        """The product as it is written in sentences."""
         words = [quoted(name) for name in self.factors]
         inverse = round(1 / self.factor) if 0 < self.factor < 1 else 0
         inverse = inverse if inverse and abs(inverse * self.factor - 1) < 1e-12 else 0
@@ -81,7 +81,7 @@ class Product(Computed):
         return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))
 
     def learn(self, frame: Frame, floor: int) -> Product:
-        """Find out how results are rounded, then as every computed column."""
+        """Find out how results are rounded, then learn like any computed column."""
         learned = [
             super(Product, replace(self, rounding=rounding)).learn(frame, floor)
             for rounding in ((NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,))

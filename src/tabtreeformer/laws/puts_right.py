@@ -1,5 +1,5 @@
-"""What laws share that leave every column as it is, so that a writer learns them from the rows: rows that break them
-are put right when they are restored.
+"""Laws that leave every column as it is, so that a writer learns them from the rows: rows that break them are put right
+when they are restored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class PutsRight(Counted):
     """A law of this kind says where it holds and how a row is put right."""
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count the rows that keep it; laws that store more take that down first."""
+        """Count the rows that keep it; laws that store more record that first."""
         return self.counted(frame)
 
     def spared(self, applies: Mask, keeps: Mask, rng: np.random.Generator) -> Mask:
-        """Of the rows that break it, as many as the table has exceptions; these stay as they are."""
+        """Of the rows that break it, those that stay as they are: as large a share as the table has exceptions."""
         rows = np.flatnonzero(applies & ~keeps)
         spared = np.zeros(len(applies), dtype=bool)
         if len(rows) and self.exceptions:

@@ -1,8 +1,8 @@
 """Running totals where rows are in order: `balance = running total of amount by account`.
 
-The total of a row is that of the row before it, plus its own amount. Rows that were set aside leave holes, across which
-it does not add up; the law is one where most neighbours do. New rows are added up in the order in which they are
-written, in each block of rows from the same start.
+The total of a row is that of the row before it plus its own amount. Rows that were held out leave holes, across which
+it does not add up, so the law is accepted if most pairs of neighbours do. New rows are added up in the order in which
+they are written, from the same start in each block of rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .words import column_name, different, quoted
 
 Floats = NDArray[np.float64]
 MIN_SHARE, MIN_ROWS, MIN_VALUES = 0.6, 50, 10
-"""Of neighbours, the share that must add up; and how many there must be, with different amounts."""
+"""Minimum share and number of neighbours that add up, and of different amounts."""
 MAX_GROUPS = 0.2
-"""Groups, as a share of the rows."""
+"""Maximum number of groups, as a share of the rows."""
 PROBES = 60
 
 
@@ -41,9 +41,9 @@ class Running(DropsTarget):
     target: Name
     part: Name
     by: Name | None = None
-    """The column whose values are added up on their own."""
+    """The column whose groups of rows are added up separately."""
     start: float = 0.0
-    """Where totals begin: so that their middle is that of the table."""
+    """Where totals begin, chosen so that their mean is that of the table."""
     decimals: int = 0
     support: int = 0
     exceptions: int = 0
@@ -55,7 +55,7 @@ class Running(DropsTarget):
 
     @property
     def said(self) -> str:
-        """The sentence with what there is to know of it."""
+        """The sentence with its counts."""
         return f"{self.text} ({self.support:,} of {self.support + self.exceptions:,} neighbours; rows are in order)"
 
     @property
@@ -63,7 +63,7 @@ class Running(DropsTarget):
         return (self.part,) if self.by is None else (self.part, self.by)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to rows that have one before them; kept where the total grew by their own amount."""
+        """It applies to rows that have a row before them, and is kept where the total grew by their own amount."""
         before = _before(self._codes(frame))
         own, part = frame.floats(self.target), frame.floats(self.part)
         left = own - own[before] - part
@@ -75,7 +75,7 @@ class Running(DropsTarget):
         return np.zeros(frame.n_rows, dtype=np.int64) if self.by is None else Coded.read(frame, self.by).codes
 
     def learn(self, frame: Frame, floor: int) -> Running:
-        """See where totals begin, and count neighbours."""
+        """Find out where totals begin, and count neighbours."""
         own, part = frame.floats(self.target), np.nan_to_num(frame.floats(self.part))
         there = own[~np.isnan(own)]
         decimals = count_decimals(there, spare=len(there) // 100) if len(there) else 0
@@ -85,7 +85,7 @@ class Running(DropsTarget):
         return law.counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Add the amounts up, a missing one being nothing."""
+        """Add up the amounts; a missing one counts as 0."""
         totals = self.start + _totals(self._codes(frame), np.nan_to_num(frame.floats(self.part)))
         totals = np.round(totals, self.decimals)
         own = np.rint(totals).astype(np.int64) if schema.column(self.target).whole else totals
@@ -99,7 +99,7 @@ class Running(DropsTarget):
     def from_json(cls, data: Mapping[str, Any]) -> Running:
         """Inverse of `to_json`."""
         if not np.isfinite(float(data["start"])) or not 0 <= int(data["decimals"]) <= 15:
-            raise ValueError(f"the running total {data['target']!r} has no start")
+            raise ValueError(f"the running total {data['target']!r} has an invalid start or number of decimals")
         return cls(**data)
 
 
@@ -113,7 +113,7 @@ def _before(codes: Codes) -> Codes:
 
 
 def _totals(codes: Codes, part: Floats) -> Floats:
-    """Amounts added up in the order of the rows, for each code on its own."""
+    """Running totals in the order of the rows, separately for each code."""
     order = np.argsort(codes, kind="stable")
     totals = np.cumsum(part[order])
     first = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
@@ -155,7 +155,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _judged(law: Running, search: Search) -> Candidate | None:
-    """The law, if most neighbours add up, with different amounts."""
+    """The law, if most neighbours add up and amounts differ."""
     frame = search.ordered
     learned = law.learn(frame, search.floor)
     applies, kept = learned.holds(frame)

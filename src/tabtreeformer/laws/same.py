@@ -2,8 +2,8 @@
 
     lot often equals neighbours
 
-Both columns stay, so that whoever draws them learns what else depends on them, and how each is rounded. A flag beside
-the target says whether they are equal; where it does, the target is copied.
+Both columns stay, so that a writer learns what else depends on them and how each is rounded. A flag beside the target
+says whether they are equal; where they are, the target is copied.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Same(OneTarget):
 
     @property
     def said(self) -> str:
-        """The sentence with what there is to know of it."""
+        """The sentence with its counts."""
         rows = self.support + self.exceptions
         return f"{self.text} (in {self.support / max(rows, 1):.1%} of {rows:,} rows)"
 
@@ -54,12 +54,12 @@ class Same(OneTarget):
         return (self.base,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are there, and where they are equal."""
+        """Where both are present, and where they are equal."""
         applies = frame.present(self.target, self.base)
         return applies, applies & np.asarray(frame.values(self.target) == frame.values(self.base))
 
     def determined(self, frame: Frame) -> Mask:
-        """Rows in which the target follows from the flag and the base: its own probability is one."""
+        """Rows in which the target follows from the flag and the base, so that its own probability is 1."""
         return self.holds(frame)[1]
 
     def learn(self, frame: Frame, floor: int) -> Same:

@@ -1,4 +1,4 @@
-"""What all searches share: the rows to search, the rows to judge on, and what a law saves in bits."""
+"""What all searches share: the rows to search, the rows held out, and what a law saves in bits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .bits import code_length
 
 T = TypeVar("T")
 LARGEST = 2.0**62
-"""Columns with larger numbers are left alone: sums and differences could leave their type."""
+"""Columns with larger numbers are left alone: sums and differences could overflow."""
 MAX_ROWS = 10_000
-"""Rows that are searched and judged on."""
+"""Maximum number of rows that are read."""
 SEEN = 0.7
-"""Share of them that laws are found in; the others judge."""
+"""Share of them in which laws are searched; the others are held out."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Candidate:
 
     law: Law
     bits: float
-    """Held-out bits per row that it saves, of the columns that it writes, its own description paid."""
+    """Held-out bits per row that it saves in the columns that it writes, minus its own description."""
     exact: bool
-    """No exception in any row that was read; exact laws are chosen before near ones."""
+    """Whether no row that was read breaks it; exact laws are chosen before near ones."""
     share: float = 0.0
-    """Rows that obey, of those in which it applies: near laws that nearly always hold come before mere savings."""
+    """Share of the rows in which it applies that keep it: laws that nearly always hold come before mere savings."""
     gaps_only: bool = False
-    """Whether it only says where a column is missing, which a law that computes it may leave open."""
+    """Whether it only says where a column is missing, which a law that computes the column may leave open."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Search:
     frame: Frame
     """At most `MAX_ROWS` rows of the table."""
     floor: int
-    """Values, cases and keys that fewer rows have must not be stored."""
+    """Values, categories and keys that fewer rows have must not be stored."""
     rng: np.random.Generator
     ordered: Frame
-    """Rows in their own order without holes."""
+    """Consecutive rows in their own order."""
     computed: frozenset[Name] = frozenset()
-    """Columns that a law computes exactly: what is put right should be what is learned."""
+    """Columns that a law computes exactly; laws that put rows right should be about learned columns."""
     own_gaps: frozenset[Name] = frozenset()
-    """Those of them that are missing in other rows than their parts."""
+    """Those of them that are missing in rows other than their parts."""
 
     @classmethod
     def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
@@ -81,7 +81,7 @@ class Search:
         return cls(frame, floor, rng, ordered)
 
     def knowing(self, computed: frozenset[Name], own_gaps: frozenset[Name]) -> Search:
-        """The same search, with what was computed for it so far, told which columns laws compute."""
+        """The same search with its cache, and with the columns that laws compute."""
         own = Search(self.frame, self.floor, self.rng, self.ordered, computed, own_gaps)
         own.__dict__.update({name: value for name, value in self.__dict__.items() if name not in own.__dict__})
         return own
@@ -129,7 +129,7 @@ class Search:
 
     @cached_property
     def held(self) -> Frame:
-        """Rows that judge what was found."""
+        """Rows that are held out."""
         return self.frame.take(self.rows[1])
 
 

@@ -1,6 +1,6 @@
 """Laws about what other laws leave: a tip as a share of the total without the tip.
 
-They are looked for in the expressed table, and expressed last.
+They are searched in the expressed table, and expressed last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .share import Share, judged, often_round
 
 
 def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator) -> Laws:
-    """The laws with those that they make visible; `frame` is the table that they leave."""
+    """The laws, and further ones found in `frame`, the table that they leave."""
     wanted = list(_possible(laws))
     if not wanted:
         return laws
@@ -50,7 +50,7 @@ def given_second(laws: Laws, frame: Frame, shares: Iterable[Share], floor: int) 
 
 
 def _possible(laws: Laws) -> Iterator[Share]:
-    """Parts of sums whose other parts, and whose rest, are learned as they are."""
+    """Parts of sums whose other parts and rest are learned as they are."""
     left = laws.expressed_schema
     for law in laws.laws:
         if not isinstance(law, Linear) or law.units or any(factor != 1 for factor, _ in law.terms) or law.constant:
@@ -66,7 +66,7 @@ def _possible(laws: Laws) -> Iterator[Share]:
 
 
 def _with(laws: Laws, frame: Frame, shares: list[Share], floor: int) -> Laws:
-    """Laws and shares; of two that read each other only the first is taken."""
+    """Laws and shares; of two that read each other, only the first is taken."""
     taken: list[Share] = []
     for share in shares:
         if not any({*share.writes} & {*own.reads} or {*own.writes} & {*share.reads} for own in taken):

@@ -1,4 +1,4 @@
-"""Names and values as sentences have them, and plain values as the cells of a column."""
+"""Names and values as they are written in sentences, and plain values as the cells of a column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEARLY = ", nearly always"
 
 
 def quoted(name: Name) -> str:
-    """A name as sentences have it: between backticks unless it is a plain word."""
+    """A name as it is written in sentences: between backticks unless it is a plain word."""
     return str(name) if re.fullmatch(r"[^\W\d]\w*", str(name)) and str(name) != "from" else f"`{name}`"
 
 
@@ -45,7 +45,7 @@ def names_in(words: str, text: str, schema: Schema) -> list[Name]:
     while place < len(words):
         found = _NAME.match(words, place)
         if found is None:
-            raise SchemaError(f"constraint {text!r} cannot be read: {words[place:].strip()!r} is no list of columns")
+            raise SchemaError(f"constraint {text!r} cannot be read: {words[place:].strip()!r} is not a list of columns")
         names.append(named(found.group(1) if found.group(1) is not None else found.group(2), text, schema))
         place = found.end()
     if not names:
@@ -58,11 +58,13 @@ def named(word: str, text: str, schema: Schema) -> Name:
     for name in schema.names:
         if str(name) == word:
             return name
-    raise SchemaError(f"constraint {text!r} names {word!r}, which is no column; the table has {listed(schema.names)}")
+    raise SchemaError(
+        f"constraint {text!r} names {word!r}, which is not a column; the table has {listed(schema.names)}"
+    )
 
 
 def written(value: Any) -> str:
-    """A value as sentences have it."""
+    """A value as it is written in sentences."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -94,4 +96,4 @@ def value_of(word: str, column: Column, text: str) -> Any:
     try:
         return int(word) if re.fullmatch(r"[-+]?\d+", word) else float(word)
     except ValueError as error:
-        raise SchemaError(f"constraint {text!r}: {word!r} is no value; write text between single quotes") from error
+        raise SchemaError(f"constraint {text!r}: {word!r} is not a value; write text between single quotes") from error

@@ -1,11 +1,11 @@
 """A column that is often a round share of another: a tax of 7 or 19 percent, a tip of a fifth, a discount.
 
     tax ~ share of net
-    tip ~ share of total - tip        where the total is known by its rest beside the tip and other parts
+    tip ~ share of total - tip        where the total is known from the tip, its other parts and its rest
 
 The share is learned instead of the column: a round one wherever it gives the value back to the last decimal, so that
-few shares cover most rows, and the exact quotient elsewhere. Where the other rows have a grain of their own, as tips in
-whole dollars do, only the common shares are learned as such: the column holds minus the share, or else the value.
+few shares cover most rows, and the exact quotient elsewhere. Where the other rows are rounded themselves, e.g. tips in
+whole dollars, only the common shares are learned as such: the column holds minus the share, or else the value.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .sentences import named, quoted
 Floats = NDArray[np.float64]
 
 MAX_DIGITS = 4
-"""Decimals of a round share: 0.19, 0.075, 0.0825."""
+"""Maximum decimals of a round share, e.g. 0.19, 0.075 or 0.0825."""
 MIN_ROUND, MAX_SHARES, MIN_ROWS = 0.3, 12, 50
-"""Rows that have one of the commonest round shares, as a share of all; how many shares that may be; and rows at all."""
+"""Minimum share of rows with one of the commonest round shares; maximum number of those; and minimum rows in all."""
 MIN_COMMON, MAX_ROUND = 20, 0.98
-"""Rows that a common share needs; and the share of rows beyond which all are written as shares."""
+"""Minimum rows of a common share; and the share of rows with one beyond which all rows are written as shares."""
 MAX_SAME = 0.5
-"""Share of the rows of a common share that may have the same part."""
+"""Maximum share of the rows of a common share that have the same part."""
 ROUNDINGS = (NEAREST, HALF_UP, DOWN)
 MIN_VALUES = 20
 MIN_SAVED = 1.0
-"""Bits per row."""
+"""Minimum bits per row that it saves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +52,14 @@ class Share(OneTarget):
     target: Name
     base: Name
     without: bool = False
-    """Whether the whole is the base without the target: its other parts, and the rest that a sum leaves."""
+    """Whether the whole is the base minus the target, i.e. its other parts and the rest that a sum leaves."""
     parts: tuple[Name, ...] = ()
     rest: tuple[Name, float] | None = None
-    """The column of that rest, and what one of its counts is worth."""
+    """The column of that rest, and the value of one of its counts."""
     column: Name = ""
-    """What takes its place."""
+    """The column that replaces it."""
     common: tuple[float, ...] = ()
-    """Shares that are learned as minus the share where all other values stay as they are; none where all are shares."""
+    """Shares that are learned as minus the share while other values stay as they are; empty if all rows are shares."""
     decimals: int = 2
     rounding: str = NEAREST
     support: int = 0
@@ -73,7 +73,7 @@ class Share(OneTarget):
 
     @property
     def said(self) -> str:
-        """The sentence with what there is to know of it."""
+        """The sentence with its counts."""
         rows = self.support + self.exceptions
         return f"{self.text} ({rows:,} rows; the share is learned)"
 
@@ -94,7 +94,7 @@ class Share(OneTarget):
         return whole if self.rest is None else whole + frame.floats(self.rest[0]) * self.rest[1]
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are there, and where the share is round."""
+        """Where both are present, and where the share is round."""
         applies = frame.present(self.target, *self.reads)
         return applies, applies & self.shares(frame)[1]
 
@@ -116,7 +116,7 @@ class Share(OneTarget):
             return np.asarray(rounded(share * whole, self.decimals, self.rounding))
 
     def learn(self, frame: Frame, floor: int) -> Share:
-        """See how parts are rounded, and count round shares."""
+        """Find out how parts are rounded, and count round shares."""
         own = frame.floats(self.target)
         decimals = count_decimals(own[~np.isnan(own)])
         base = f"({self.base} - {self.target})" if self.without else self.base
@@ -128,13 +128,13 @@ class Share(OneTarget):
         return best.counted(frame)
 
     def _covered(self, frame: Frame) -> int:
-        """Rows that have one of the commonest shares: of the right way of rounding these are most."""
+        """Number of rows that have one of the commonest shares, which is largest for the right way of rounding."""
         share, is_round = self.shares(frame)
         counts = np.unique(share[is_round & (share != 0)], return_counts=True)[1]
         return int(np.sort(counts)[::-1][:MAX_SHARES].sum())
 
     def _find_common(self, frame: Frame, floor: int) -> tuple[float, ...]:
-        """Common shares, if the rows that have none are shorter to write as they are."""
+        """Common shares, if the rows that have none take fewer bits as they are."""
         part, (share, is_round) = frame.floats(self.target), self.shares(frame)
         telling = ~np.isnan(part) & (part != 0)
         values, counts = np.unique(share[is_round & telling & (share == np.round(share, 3))], return_counts=True)
@@ -150,7 +150,7 @@ class Share(OneTarget):
         return tuple(common[common > 0].tolist()) if lengths[0] < lengths[1] else ()
 
     def reshape(self, schema: Schema) -> Schema:
-        """The share in the place of the part."""
+        """The share instead of the part."""
         why = f"{self.target!r} as a share of {self.base!r}"
         return replaced(schema, self.target, [Column(self.column, NUMERIC, "float64", why=why)])
 
@@ -163,7 +163,7 @@ class Share(OneTarget):
         return frame.changed(self.reshape(frame.schema), {self.column: Cells(np.where(gaps, 0.0, share), gaps)})
 
     def log_scale(self, frame: Frame) -> Floats:
-        """Of shares: one over the whole; values that stay as they are keep their scale."""
+        """One over the whole for shares; 1 for values that stay as they are."""
         whole = np.abs(self.whole(frame))
         usable = ~np.isnan(whole) & (whole > 0) & (not self.common)
         return np.where(usable, -np.log(np.where(usable, whole, 1.0)), 0.0)
@@ -195,20 +195,20 @@ class Share(OneTarget):
     def from_json(cls, data: Mapping[str, Any]) -> Share:
         """Inverse of `to_json`."""
         if data["rounding"] not in ROUNDINGS or not 0 <= int(data["decimals"]) <= 15:
-            raise ValueError("a share is rounded in a way that does not exist")
+            raise ValueError("unknown rounding of a share")
         rest = None if data["rest"] is None else (data["rest"][0], float(data["rest"][1]))
         common = tuple(float(share) for share in data["common"])
         return cls(**{**data, "common": common, "parts": tuple(data["parts"]), "rest": rest})
 
 
 def _varied(parts: Floats) -> bool:
-    """Whether a share comes with different parts: a dollar is 10.8 % of 9.30, which is no share that anybody chose."""
+    """Whether a share occurs with different parts: a dollar is 10.8 % of 9.30, but nobody chose that share."""
     counts = np.unique(parts, return_counts=True)[1]
     return bool(counts.max() <= MAX_SAME * len(parts))
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that are a round share of another in many rows, of few shares."""
+    """Columns that are one of a few round shares of another in many rows."""
     numbers = search.numbers
     usable = [
         i
@@ -228,7 +228,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def often_round(part: Floats, whole: Floats, decimals: int) -> bool:
-    """Whether a few shares of two decimals explain enough of a few rows, in which the share says something."""
+    """Whether a few shares of two decimals explain enough of the probe rows for which a share means something."""
     telling = ~np.isnan(part) & ~np.isnan(whole) & (part != 0) & (np.abs(whole) > 20 * 10.0**-decimals)
     part, whole = part[telling], whole[telling]
     if len(part) < MIN_ROWS:
@@ -236,7 +236,7 @@ def often_round(part: Floats, whole: Floats, decimals: int) -> bool:
     short = np.round(part / whole, 3)
     fits = (np.abs(short * whole - part) <= 0.5001 * 10.0**-decimals) & (np.abs(short) < 2) & (short != 1)
     counts = np.unique(short[fits], return_counts=True)[1]
-    # A part that is small beside its last decimal is near many round shares: few shares must do.
+    # A part that is small compared with its last decimal is near many round shares, so few shares must suffice.
     return bool(np.sort(counts)[::-1][:MAX_SHARES].sum() >= MIN_ROUND * len(part) and (counts >= 5).any())
 
 
@@ -265,7 +265,7 @@ def judged(law: Share, part: Floats, whole: Floats, search: Search) -> Candidate
 
 
 def _saved(share: Floats, part: Floats, whole: Floats, search: Search) -> float:
-    """Held-out bits of the part less those of the share, at steps that tell the same parts apart."""
+    """Held-out bits of the part minus those of the share, at steps that distinguish the same parts."""
     seen, held = search.rows
     step = 10.0**-MAX_DIGITS
     own = search.length(part, 10.0 ** -(count_decimals(part[~np.isnan(part)]) or 0))

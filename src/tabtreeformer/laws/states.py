@@ -16,15 +16,15 @@ from .codes import Coded
 from .sentences import named, quoted, value_of, written
 
 NONE_LIKE = {"none", "no", "n", "na", "n/a", "nan", "null", "0", "-", "--", "", "not applicable", "nothing", "false"}
-"""Labels that say that there is nothing."""
+"""Labels that mean "none"."""
 MAX_LABELS = 60
-"""Columns of more values have no state but missing and 0."""
+"""Columns with more values have only the states missing and 0."""
 _STATE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*))\s+(?:(is missing)|=\s*(.+?))\s*")
 
 
 @dataclass(frozen=True)
 class State:
-    """A column that has one value, or none where `value` is None."""
+    """A column that has one value, or is missing where `value` is None."""
 
     name: Name
     value: Any
@@ -48,7 +48,7 @@ class State:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says that there is nothing."""
+        """Whether it means "none"."""
         if isinstance(self.value, str):
             return self.value.strip().lower() in NONE_LIKE
         return self.value is None or self.value == 0
@@ -59,7 +59,7 @@ class State:
 
 
 def put(cells: Cells, value: Any, rows: Mask) -> Cells:
-    """Cells with one value, or none, in some rows."""
+    """Cells set to one value, or to missing, in some rows."""
     gaps = cells.gaps.copy()
     gaps[rows] = value is None
     if value is None or not rows.any():
@@ -82,7 +82,7 @@ def read_state(words: str, text: str, schema: Schema) -> State | None:
 
 @dataclass(frozen=True)
 class States:
-    """All states of a table that enough rows have, and where each is on."""
+    """All states of a table that enough rows have, and the rows of each."""
 
     states: tuple[State, ...]
     masks: NDArray[np.bool_]  # (S, N)
@@ -90,7 +90,7 @@ class States:
 
     @classmethod
     def read(cls, frame: Frame, least: int, *, values: bool) -> States:
-        """Missing, 0 and none-like values; with `values` every one that at least `least` rows have."""
+        """Missing, 0 and labels for "none"; with `values`, every value that at least `least` rows have."""
         states: list[State] = []
         masks: list[Mask] = []
         for column in frame.schema.columns:

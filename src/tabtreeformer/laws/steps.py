@@ -1,6 +1,6 @@
-"""Numbers that are rounded in another way where a label has some value: yen are whole, euros have cents.
+"""Numbers whose rounding depends on a label: yen are whole, euros have cents.
 
-How a number is rounded by itself is learned with the number. Here a category decides: its numbers are multiples of a
+How a column is rounded in general is learned with its numbers. Here a category decides: its numbers are multiples of a
 step that others are not. The column stays as it is; in rows of the category it is rounded to the step.
 """
 
@@ -28,18 +28,18 @@ from .states import State, read_state
 from .words import number
 
 MIN_ROWS = 100
-"""Rows that a category needs, or the floor where that is more."""
+"""Minimum rows of a category; the floor, if that is larger."""
 MAX_P = 1e-6
-"""Chance that any law of a table is one, all that were tried counted."""
+"""Maximum probability that any law of a table is due to chance, corrected for the number tried."""
 MAX_SHARE = 0.9
-"""Share of the other rows that may be multiples too: more than that is the grain of the whole column."""
+"""Maximum share of the other rows that are multiples too: with more, the step belongs to the whole column."""
 MAX_LABELS = 60
 MANTISSAS = (1, 2, 5, 10, 25, 50)
 MAX_STEPS = 24
 MIN_VALUES = 10
-"""Different numbers that a category needs: fewer are labels, or nothing at all."""
+"""Minimum distinct numbers of a category: fewer are labels, or mean nothing."""
 MIN_SHARE = 0.02
-"""Share of all rows that are multiples of a step."""
+"""Minimum share of all rows that are multiples of a step."""
 LARGEST = 2.0**53
 _CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+]?[0-9]+)?)\s*")
 
@@ -51,11 +51,11 @@ class Steps(OneTarget, PutsRight):
     form: ClassVar[str] = "steps"
     target: Name
     clauses: tuple[tuple[float, State], ...]
-    """A step, and what it follows from."""
+    """Step and cause."""
     high: float | None = None
-    """Where the column ends, as far as enough rows say: 58 minutes are never rounded to 60."""
+    """End of the column, as far as enough rows support it: 58 minutes are never rounded to 60."""
     down: bool = False
-    """Whether numbers are rounded down: of clock times, 1158 would become 1160."""
+    """Whether numbers are rounded down: as a clock time, 1158 must not become 1160."""
     support: int = 0
     exceptions: int = 0
 
@@ -82,7 +82,7 @@ class Steps(OneTarget, PutsRight):
         return applies, applies & ~broken
 
     def learn(self, frame: Frame, floor: int) -> Steps:
-        """See where the column ends and whether it is a clock time, and count the rows that keep the law."""
+        """Find the end of the column, and whether it is a clock time, and count the rows that keep the law."""
         there = frame.floats(self.target)[~frame.gaps(self.target)]
         if not len(there):
             return self.counted(frame)
@@ -110,7 +110,7 @@ class Steps(OneTarget, PutsRight):
         """Inverse of `to_json`."""
         clauses = tuple((float(step), State(*cause)) for step, cause in data["clauses"])
         if not all(0 < step < np.inf for step, _ in clauses):
-            raise ValueError(f"{data['target']!r} has steps that are none")
+            raise ValueError(f"{data['target']!r} has invalid steps")
         return cls(**{**data, "clauses": clauses})
 
 
@@ -135,7 +135,7 @@ def parse(text: str, schema: Schema) -> Steps | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Numbers that are coarser in some categories than elsewhere, by the label that explains most rows."""
+    """Numbers that are coarser in some categories than in others, with the label that explains most rows."""
     frame, numbers = search.frame, search.numbers
     labels = _labels(frame, search.floor)
     if not labels:
@@ -162,7 +162,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _labels(frame: Frame, floor: int) -> list[tuple[Name, Coded]]:
-    """Labels of a few values, some of which enough rows have."""
+    """Labels with few values, some of which enough rows have."""
     found = []
     for column in frame.schema.columns:
         if column.kind in LABELLED:
@@ -174,9 +174,9 @@ def _labels(frame: Frame, floor: int) -> list[tuple[Name, Coded]]:
 
 
 def _frequent(own: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64], list[tuple[int, Mask]]]:
-    """Counts of the last decimal, and the steps of which more of them are multiples than chance would have.
+    """Numbers as counts of the last decimal, and the steps of which more of them are multiples than by chance.
 
-    0 is a multiple of everything, and says nothing.
+    0 is a multiple of everything and does not count.
     """
     counts = np.rint(np.nan_to_num(own) * 10.0**decimals).astype(np.int64)
     there = counts != 0
@@ -192,7 +192,7 @@ def _frequent(own: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64
 def _clauses(
     steps: Sequence[tuple[int, Mask]], there: Mask, label: Name, coded: Coded, floor: int, tests: int
 ) -> list[tuple[int, State]]:
-    """For each value of the label the widest step of which all its numbers are multiples, and others are not."""
+    """For each value of the label, the largest step of which all its numbers are multiples and others are not."""
     rows = np.bincount(coded.codes[there], minlength=coded.size)
     total, found = int(rows.sum()), dict[int, int]()
     enough = (rows >= max(MIN_ROWS, floor)) & (total - rows >= MIN_ROWS)
@@ -207,12 +207,12 @@ def _clauses(
 
 
 def _multiples(values: NDArray[np.float64], step: float) -> Mask:
-    """Which numbers are multiples, to a millionth of the step."""
+    """Which numbers are multiples, up to a millionth of the step."""
     return np.asarray(np.abs(values / step - np.rint(values / step)) < 1e-6)
 
 
 def _rounded(values: NDArray[Any], step: float, high: float | None, *, down: bool) -> NDArray[np.float64]:
-    """Multiples of the step near the numbers, none beyond the end that they were not beyond themselves."""
+    """Numbers rounded to multiples of the step, never beyond the end of the column."""
     decimals = max(0, -int(np.floor(np.log10(step))) + 2)
     places = values.astype(np.float64) / step
     lower = np.floor(places + 1e-9)

@@ -1,7 +1,7 @@
 """A number that lies in a range of its own for each category: prices of a product, weights of a species.
 
-Before tokenizing the number becomes its place in the range of its category, between 0 and 1. Whatever a writer draws
-lies inside. Ranges and the cells inside them are described by means of enough rows each.
+Before tokenizing, the number is replaced by its position in the range of its category, between 0 and 1, so that
+whatever a writer draws is inside. Ranges and the cells inside them are means over enough rows each.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Floats = NDArray[np.float64]
 Knots = tuple[float, ...]
 
 ROWS_PER_CELL = 12
-"""Rows that a cell needs, or twice the floor where that is more."""
+"""Minimum rows of a cell; twice the floor, if that is larger."""
 MAX_CELLS = 16
-"""Cells of a number in a category."""
+"""Maximum number of cells per category."""
 MIN_ROWS = 20
-"""Rows that a category needs to have a range of its own."""
+"""Minimum rows of a category with a range of its own."""
 MIN_BITS = 1.5
-"""Bits per row that a number must be narrower in its category than in the table, on rows held out."""
+"""Minimum bits per held-out row by which a number is narrower in its category than in the table."""
 MIN_VALUES, MAX_MODE = 50, 0.1
-"""Fewer values, or one that more rows have, are no position but labels."""
+"""Minimum distinct values, and maximum share of the commonest: otherwise the numbers are labels, not positions."""
 MIN_EXPLAINED = 0.5
-"""Share of the variance in ranks that the category must explain for a closer look."""
+"""Minimum share of the variance in ranks that the category explains, for a closer look."""
 MAX_CATEGORIES = 500
 MAX_RANK_CORRELATION = 0.8
-"""A number in the place of a category is a code, as a zip code is, if the other does not follow its order."""
+"""A number can be a category, as a zip code is, if the other number correlates less with it than this."""
 MARK = " within "
 
 
@@ -52,12 +52,12 @@ class Within(OneTarget):
     target: Name
     by: Name
     knots: Mapping[Any, Knots] = field(default_factory=dict)
-    """Per category: ends of the number's cells."""
+    """Per category: the edges of its cells."""
     rest: Knots = (0.0, 1.0)
     """The same for all categories that too few rows have."""
     decimals: int | None = None
     column: Name = ""
-    """The column of places."""
+    """The column of positions."""
     support: int = 0
     exceptions: int = 0
 
@@ -70,7 +70,7 @@ class Within(OneTarget):
         return (self.by,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to categories that have a range; kept by a number inside, or beside by less than half a range."""
+        """It applies to categories that have a range; numbers inside it, or less than half a range outside, keep it."""
         codes, numbers = self._codes(frame), frame.floats(self.target)
         applies = (codes < len(self.knots)) & ~np.isnan(numbers)
         ends = np.array([(own[0], own[-1]) for own in self._tables()])[codes]
@@ -107,18 +107,18 @@ class Within(OneTarget):
         return learned.counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
-        """A plain number between 0 and 1 in the place of the target."""
+        """A plain number between 0 and 1 instead of the target."""
         return replaced(schema, self.target, [Column(self.column, NUMERIC, "float64")])
 
     def express(self, frame: Frame) -> Frame:
-        """Numbers → places in their ranges."""
+        """Numbers → positions in their ranges."""
         tables = self._tables()
         numbers = frame.floats(self.target)
         placed = _per_code(self._codes(frame), numbers, lambda code, own: _place(own, tables[code]))
         return frame.changed(self.reshape(frame.schema), {self.column: _cells(placed)})
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Places → numbers, rounded as the column is."""
+        """Positions → numbers, rounded as the column is."""
         tables = self._tables()
         places = np.clip(frame.floats(self.column), 0.0, 1.0)
         own = _per_code(self._codes(frame), places, lambda code, some: _back(some, tables[code]))
@@ -129,7 +129,7 @@ class Within(OneTarget):
         return frame.changed(schema, {self.target: Cells(own, gaps)})
 
     def log_scale(self, frame: Frame) -> Floats:
-        """Places per unit of the number: narrow cells stretch it."""
+        """Change of the position per unit of the number, which is large in narrow cells."""
         tables, numbers = self._tables(), frame.floats(self.target)
 
         def slopes(code: int, own: Floats) -> Floats:
@@ -169,7 +169,7 @@ def parse(text: str, schema: Schema) -> Within | None:
 
 
 def _knots(values: Floats, floor: int) -> Knots:
-    """Ends of cells of about equal mass; the outermost are those that enough rows support, inner ones are means."""
+    """Edges of cells of about equal mass; the outermost are those that enough rows support, inner ones are means."""
     floor = max(floor, 2)
     low, high = supported_range(*np.unique(values, return_counts=True), floor)
     n_cells = int(np.clip(len(values) // max(ROWS_PER_CELL, 2 * floor), 1, MAX_CELLS))
@@ -186,7 +186,7 @@ def _knots(values: Floats, floor: int) -> Knots:
 
 
 def _place(values: Floats, knots: Floats) -> Floats:
-    """Numbers → places from 0 to 1; those beyond an end are folded back, so that no place gathers them."""
+    """Numbers → positions from 0 to 1; those beyond an end are reflected, so that they do not pile up at the end."""
     shares = np.linspace(0, 1, len(knots))
     low, high = knots[0], knots[-1]
     folded = np.where(values < low, 2 * low - values, np.where(values > high, 2 * high - values, values))
@@ -198,7 +198,7 @@ def _back(places: Floats, knots: Floats) -> Floats:
 
 
 def _per_code(codes: Codes, values: Floats, change: Any) -> Floats:
-    """Change values by the table of their code; NaN stays."""
+    """Map values by the table of their code; NaN stays."""
     result = np.full(len(values), np.nan)
     order = np.argsort(codes, kind="stable")
     cuts = np.flatnonzero(np.diff(codes[order])) + 1
@@ -241,12 +241,12 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def positions(frame: Frame) -> list[Name]:
-    """Numbers that are quantities, of many values none of which is common."""
+    """Numbers that are quantities: with many values, none of them common."""
     return [c.name for c in frame.schema.columns if c.kind == NUMERIC and _is_position(frame, c.name)]
 
 
 def code_like(frame: Frame, by: Name, codes: Codes, ranks: Floats) -> bool:
-    """Whether a category is no quantity that the number simply grows or shrinks with."""
+    """Whether a category is not just a quantity with which the number grows or shrinks."""
     if frame.schema.column(by).kind != NUMERIC:
         return True
     counts = np.bincount(codes)
@@ -282,7 +282,7 @@ def _is_position(frame: Frame, name: Name) -> bool:
 
 
 def categories(frame: Frame, floor: int) -> list[Name]:
-    """Columns with few values that most rows share with enough others."""
+    """Columns with few values, most of which enough rows have."""
     names = []
     for column in frame.schema.columns:
         if column.kind not in (*LABELLED, NUMERIC):
@@ -305,7 +305,7 @@ def _saved(law: Within, held: Frame) -> float:
 
 
 def _log_density(values: Floats, knots: Floats) -> Floats:
-    """Log2 of a density that is even inside each cell, and thin beyond the ends."""
+    """Log2 of a density that is constant inside each cell and thin beyond the ends."""
     cell = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
     widths = np.diff(knots)
     outside = (values < knots[0]) | (values > knots[-1])

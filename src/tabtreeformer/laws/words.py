@@ -21,13 +21,13 @@ _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
 
 def number(value: float) -> str:
-    """A number as sentences have it."""
+    """A number as it is written in sentences."""
     return np.format_float_positional(value, trim="-")
 
 
 @dataclass(frozen=True)
 class Split:
-    """A sentence cut at its marks: one operand more than marks; quoted operands are names whatever they hold."""
+    """A sentence cut at its marks, with one operand more than marks; quoted operands are always names."""
 
     text: str
     operands: tuple[str, ...]
@@ -73,7 +73,7 @@ def column_name(name: str, text: str, schema: Schema) -> Name:
 
 
 def as_number(operand: str) -> float | None:
-    """The number that an operand is, or None."""
+    """The value of an operand that is a number, or None."""
     return float(operand) if _NUMBER.fullmatch(operand) else None
 
 
