@@ -62,6 +62,50 @@ def percentage(r):
     return {"part": part, "whole": whole, "rate": (100 * part / whole).round(1)}
 
 
+@form("rate = 100 * won / (won + lost)", "rate = 100 * won / (lost + won)")
+def share_of_a_sum(r):
+    won, lost = r.integers(1, 300, N), r.integers(1, 300, N)
+    return {"won": won, "lost": lost, "rate": (100 * won / (won + lost)).round(1)}
+
+
+@form("margin = (price - cost) / price")
+def margin(r):
+    price = money(r, 50)
+    cost = (price * r.uniform(0.3, 0.9, N)).round(2)
+    return {"price": price, "cost": cost, "margin": ((price - cost) / price).round(3)}
+
+
+@form("depth = 200 * z / (x + y)")
+def share_of_two_others(r):
+    x, y, z = (r.uniform(4, 9, N).round(2) for _ in range(3))
+    return {"x": x, "y": y, "z": z, "depth": (200 * z / (x + y)).round(1)}
+
+
+@form("log_wage = log(wage)")
+def logarithm(r):
+    wage = r.integers(100, 5000, N)
+    return {"wage": wage, "log_wage": np.log(wage).round(6)}
+
+
+@form("log_wage = log(wage) in 32 bits")
+def logarithm_of_short_floats(r):
+    wage = r.integers(100, 5000, N)
+    return {"wage": wage, "log_wage": np.log(wage).astype(np.float32).astype(float).round(6)}
+
+
+@form("root = sqrt(area)")
+def square_root(r):
+    area = r.gamma(3, 40, N).round(1)
+    return {"area": area, "root": np.sqrt(area).round(4)}
+
+
+@form("season ~ year of played")
+def season(r):
+    year = r.integers(1990, 2015, N)
+    played = pd.to_datetime([f"{y}-08-01" for y in year]) + pd.to_timedelta(r.integers(0, 300, N), unit="D")
+    return {"season": year, "played": played}
+
+
 @form("area = side * side")
 def square(r):
     side = r.uniform(1, 40, N).round(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ Self = TypeVar("Self", bound="Computed")
 class Computed(OneTarget):
     """What all such laws share; each form adds its parts and how it computes."""
 
+    form: ClassVar[str]
     target: Name
     exact: bool = True
     """No row breaks it, or too few to learn from: the rest matters only in rows in which a part is missing."""
@@ -98,7 +99,8 @@ class Computed(OneTarget):
     def said(self) -> str:
         """The sentence with its counts."""
         if self.exact:
-            broken = f"{self.exceptions:,} exceptions, which are not learned" if self.near else "no exception"
+            several = "exception, which is" if self.exceptions == 1 else "exceptions, which are"
+            broken = f"{self.exceptions:,} {several} not learned" if self.near else "no exception"
             return f"{self.text} ({self.support:,} rows, {broken})"
         rows = self.support + self.exceptions
         equal = f"equal in {self.support / max(rows, 1):.1%} of {rows:,} rows"

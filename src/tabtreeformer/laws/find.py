@@ -40,6 +40,8 @@ WORDED = (
     "clip",
     "running",
     "period",
+    "ratio",
+    "curve",
 )
 """Forms whose sentences cannot be read as any other form."""
 

@@ -30,6 +30,10 @@ MIN_ROWS = 50
 MAX_LABELS = 60
 NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")
 """Parts that labels may name."""
+MIN_YEARS, FIRST, LAST = 3, 1500, 2200
+"""Years that times must span for another year to be near theirs, and what is a year at all."""
+MIN_SAVED = 1.0
+"""Bits per row that writing a year as a difference must save."""
 LONG = ("days since 1970", "hours since 1970", "seconds since 1970", "milliseconds since 1970", "day number")
 
 
@@ -62,6 +66,7 @@ def _each(search: Search) -> Iterator[Candidate]:
     for stamp in stamps:
         yield from _days(stamp, stamps, search)
         yield from _of(stamp, numbers, probe, search)
+        yield from _seasons(stamp, search)
 
 
 def _of(stamp: Name, numbers: dict[Name, NDArray[np.float64]], probe: Frame, search: Search) -> Iterator[Candidate]:
@@ -124,6 +129,24 @@ def _judged(law: Part, search: Search) -> Candidate | None:
         return None
     bits = search.bits.get(law.target, 10.0)
     return Candidate(law, bits * share, bool(kept[applies].all()), share)
+
+
+def _seasons(stamp: Name, search: Search) -> Iterator[Candidate]:
+    """Years that are near those of a time without being the same: seasons, school years, model years."""
+    frame, numbers = search.frame, search.numbers
+    years = np.where(frame.gaps(stamp), np.nan, Source(name=stamp).part(frame, "year"))
+    if np.nanmax(years, initial=0) - np.nanmin(years, initial=9999) < MIN_YEARS:
+        return
+    for place, name in enumerate(numbers.names):
+        own = numbers.matrix[:, place]
+        there = ~np.isnan(own) & ~np.isnan(years)
+        if numbers.decimals[place] != 0 or there.sum() < MIN_ROWS or not FIRST <= np.median(own[there]) <= LAST:
+            continue
+        rests = own - years
+        saved = (search.bits[name] - search.length(rests, 1.0)) * float(there.mean())
+        share = float(np.mean(rests[there] == 0))
+        if saved >= MIN_SAVED and share < MIN_SHARE:
+            yield Candidate(Part(target=name, part="year", source=stamp, exact=False), saved, False, share)
 
 
 def _days(stamp: Name, stamps: Sequence[Name], search: Search) -> Iterator[Candidate]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bits import BITS_PER_TERM
+from .computed import Computed
 from .linear import Linear
 from .product import DOWN, HALF_UP, NEAREST, UP, Product, rounded, scaled
 from .search import Candidate, Numbers, Search
@@ -212,7 +213,7 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
     return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
 
 
-def judged(law: Linear | Product, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
+def judged(law: Computed, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
     """What a law saves on held-out rows."""
     numbers, held = search.numbers, search.rows[1]
     own = numbers.matrix[:, target]
@@ -233,7 +234,7 @@ def judged(law: Linear | Product, target: int, value: Floats, search: Search, pa
     return Candidate(replace(law, exact=exact), saved, exact, share)
 
 
-def _moves(law: Linear | Product, obeys: NDArray[np.bool_], own: Floats, search: Search) -> bool:
+def _moves(law: Computed, obeys: NDArray[np.bool_], own: Floats, search: Search) -> bool:
     """Whether the target and every part vary among the rows that keep the law."""
     numbers = search.numbers
     for values in (own, *(numbers.matrix[:, numbers.names.index(name)] for name in law.reads)):

@@ -14,6 +14,7 @@ from . import (
     clock,
     combination,
     copies,
+    curve,
     difference,
     elapsed,
     find_clock,
@@ -30,6 +31,7 @@ from . import (
     parts,
     period,
     product,
+    ratio,
     running,
     same,
     share,
@@ -64,6 +66,8 @@ FORMS: Mapping[str, Form] = {
     "product": Form(
         product.Product, lambda search: [*find_product.find(search), *find_powers.find(search)], product.parse
     ),
+    "ratio": Form(ratio.Ratio, ratio.find, ratio.parse),
+    "curve": Form(curve.Curve, curve.find, curve.parse),
     "clip": Form(clip.Clip, clip.find, clip.parse),
     "running": Form(running.Running, running.find, running.parse),
     "bins": Form(bins.Bins, bins.find, bins.parse),

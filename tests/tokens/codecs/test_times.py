@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tabtreeformer.config.settings import TokenConfig
 from tabtreeformer.data.schema import Column
 from tabtreeformer.tokens.codecs.ticks import TickCodec, widest_step
-from tabtreeformer.tokens.codecs.times import TimeCodec
+from tabtreeformer.tokens.codecs.times import YEARS, TimeCodec, join_days, split_days
 
 CONFIG = TokenConfig(scheme="atoms", quantiles=40)
 TIMES, DURATIONS = Column("x", "datetime", "datetime64[s]"), Column("x", "timedelta", "timedelta64[s]")
@@ -37,13 +37,59 @@ def test_few_days_come_back_one_by_one():
 
 
 def test_business_days_stay_business_days_and_midnight_stays_midnight():
-    codec, _ = learn(pd.bdate_range("2020-01-01", "2023-12-31"))
+    codec, _ = learn(pd.bdate_range("2021-02-01", "2023-12-31"))
     times = drawn(codec)
     assert codec.calendar == "weeks"
     assert times.dt.day_of_week.isin(range(5)).all()
     assert (times == times.dt.normalize()).all()
     assert times.dt.day_of_week.nunique() == 5
-    assert times.between("2020-01-01", "2023-12-31").all()
+    assert times.between("2021-02-01", "2023-12-31").all()
+
+
+def test_seasons_of_many_years_are_kept():
+    """Weeks of decades would share ids, a year and its weeks do not."""
+    days = pd.date_range("1970-01-01", "2009-12-31")
+    days = days[days.month.isin([1, 2, 7]) & days.day_of_week.isin([0, 5])]
+    codec, values = learn(days)
+    assert codec.calendar == "years"
+    back = pd.Series(codec.decode(codec.encode(values), rng()).astype("datetime64[s]"))
+    assert (back.dt.month.to_numpy() == days.month).mean() > 0.9
+    assert (back.dt.year.to_numpy() == days.year).mean() > 0.95
+    assert (back.dt.day_of_week.to_numpy() == days.day_of_week).all()
+    assert (np.diff(codec.encode(values)[:, 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("day", ["1969-12-29", "1970-01-01", "2008-12-29", "2015-12-31", "2016-01-03", "2020-12-31"])
+def test_a_year_a_week_and_a_weekday_are_a_day(day):
+    """Weeks belong to the year of their Thursday, as ISO 8601 counts them."""
+    number = np.array([pd.Timestamp(day).to_datetime64().astype("datetime64[D]").astype(np.int64)])
+    year, week, weekday = split_days(number, YEARS)
+    expected = pd.Timestamp(day).isocalendar()
+    assert (year[0] + 1970, week[0] + 1, weekday[0] + 1) == expected
+    assert (join_days([year, week, weekday], YEARS) == number).all()
+
+
+def test_a_span_of_one_year_reaches_its_weeks_only():
+    days = pd.date_range("1970-01-01", "2009-12-31", freq="3D")
+    codec, _ = learn(days)
+    low, high = (pd.Timestamp(day).timestamp() for day in ("1984-03-05", "1984-03-25"))
+    years, weeks, weekdays = codec.reach([(low, high)])
+    assert weekdays is None
+    ids = np.array(np.meshgrid(np.flatnonzero(years), np.flatnonzero(weeks), np.arange(7))).reshape(3, -1).T
+    found = pd.Series(codec.decode(ids, rng()).astype("datetime64[s]"))
+    assert found.between("1984-02-13", "1984-04-15").mean() > 0.9
+
+
+def test_times_outside_a_span_of_years_are_moved_by_whole_weeks():
+    codec, _ = learn(pd.date_range("1970-01-01", "2009-12-31", freq="3D"))
+    low, high = (int(pd.Timestamp(day).timestamp()) for day in ("1984-06-01", "1986-03-25"))
+    early = pd.date_range("1984-01-01", "1984-05-31")
+    counts = early.astype("datetime64[s]").astype("int64").to_numpy()
+    moved = codec.draw_within([(low, high)], codec.encode(pd.Series(counts)), counts, rng())
+    times = pd.Series(moved.astype("datetime64[s]"))
+    assert times.between("1984-06-01", "1984-12-31").all()
+    assert (times.dt.day_of_week.to_numpy() == early.day_of_week).all()
+    assert times.nunique() > 50
 
 
 @pytest.mark.parametrize(("freq", "calendar"), [("MS", "month starts"), ("ME", "month ends"), ("QS", "month starts")])

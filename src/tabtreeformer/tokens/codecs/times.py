@@ -2,8 +2,9 @@
 
 A time is a day and an hour. Few days are kept exactly. Many are a week and a weekday, so that the rhythm of the week is
 learned with all else (a column of business days has five weekdays to choose from), or a month where every day is the
-first or the last of one. The ids of days, weeks and months follow time, so that a range of times is a range of ids. A
-column that only knows midnight has no slot for the hour.
+first or the last of one. Where there are more weeks than ids, the year comes before the week of the year: several weeks
+that share an id would lose the seasons. The ids of days, weeks and months follow time, so that a range of times is a
+range of ids. A column that only knows midnight has no slot for the hour.
 
 Shapes: `N` values.
 """
@@ -40,7 +41,14 @@ MAX_DAYS = 10_000
 MONDAY = 3
 """Days from a Monday to 1970-01-01, which was a Thursday."""
 
-DAYS, WEEKS, MONTH_STARTS, MONTH_ENDS = "days", "weeks", "month starts", "month ends"
+THURSDAY = 3
+"""Days from a Monday to the Thursday of its week, which decides which year the week belongs to (ISO 8601)."""
+MIN_YEARS = 3
+"""Years that a column must span for its seasons to be learned apart from its years."""
+
+DAYS, WEEKS, YEARS, MONTH_STARTS, MONTH_ENDS = "days", "weeks", "years", "month starts", "month ends"
+WEEKDAYS = {WEEKS: 1, YEARS: 2}
+"""The place of the weekday among the parts of calendars that have one."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,10 @@ class TimeCodec(MeasuredCodec):
     step: int
     """Counts between two times of day that the column distinguishes."""
     calendar: str
-    """How a day is written as ids: `days`, `weeks` (a week and a weekday), `month starts` or `month ends`."""
+    """How a day is written as ids: `days`, `weeks` (a week and a weekday), `years` (a year before these), `month
+    starts` or `month ends`."""
     parts: tuple[AtomCodec, ...]
-    """Codecs of the day, or the week and the weekday, or the month; then that of the time of day."""
+    """Codecs of the day, or the (year,) week and weekday, or the month; then that of the time of day."""
     low: int
     high: int
     """First and last time seen; with a floor, those that the parts can make."""
@@ -70,7 +79,7 @@ class TimeCodec(MeasuredCodec):
         days = counts // day
         clock = counts - days * day
         step = widest_step(clock, column.unit)
-        calendar = _calendar(days, min(FEW_DAYS, config.quantiles), config.rare_floor)
+        calendar = _calendar(days, config.quantiles, config.rare_floor)
         parts = [*split_days(days, calendar), clock // step]
         codecs = tuple(AtomCodec.learn(pd.Series(part), column, config) for part in parts)
         if config.rare_floor > 1:
@@ -83,7 +92,7 @@ class TimeCodec(MeasuredCodec):
         *date, clock = parts
         ends = []
         for end in ("low", "high"):
-            days = _join([np.array([int(getattr(part, end))]) for part in date], calendar)
+            days = join_days([np.array([int(getattr(part, end))]) for part in date], calendar)
             ends.append(int(days[0]) * day + int(getattr(clock, end)) * step)
         return cls(day, step, calendar, parts, *ends)
 
@@ -108,29 +117,43 @@ class TimeCodec(MeasuredCodec):
             parts.append(codec.decode(own, rng).astype(np.int64))
             start += width
         *date, clock = parts
-        days = self._within(_join(date, self.calendar))
+        days = self._within(join_days(date, self.calendar))
         counts: NDArray[np.int64] = np.clip(days * self.day + clock * self.step, self.low, self.high)
         return counts
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None]:
-        """Ids of the first slot from which a time inside a span can be reached; all of the others."""
-        slots = self.slots(0)
-        if not slots or not _varies(self.parts[0]):
-            return [None] * len(slots)
-        part = self.parts[0]
-        reached = np.zeros(len(part.lows), dtype=bool)
-        for low, high in spans:
-            days = np.array([int(low) // self.day, int(high) // self.day])
-            first, last = split_days(days, self.calendar)[0]
-            reached |= (part.highs >= first) & (part.lows <= last)
-        return [reached, *([None] * (len(slots) - 1))]
+        """Ids of the first slot from which a time inside a span can be reached, and of the weeks of a single year."""
+        ends = [split_days(np.array([int(low), int(high)]) // self.day, self.calendar) for low, high in spans]
+        masks: list[Mask | None] = []
+        for place, part in enumerate(self.parts):
+            if not _varies(part):
+                continue
+            if place > 0 and (self.calendar != YEARS or place > 1 or any(own[0][0] != own[0][1] for own in ends)):
+                masks.append(None)
+                continue
+            reached = np.zeros(len(part.lows), dtype=bool)
+            for own in ends:
+                reached |= (part.highs >= own[place][0]) & (part.lows <= own[place][1])
+            masks.append(reached)
+        return masks
 
     def draw_within(
         self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
     ) -> NDArray[Any]:
-        """The nearest times that the column's clock shows inside a span."""
+        """The nearest times that the column's clock shows inside a span; with years, any of the year's inside it."""
         ends = np.array([end for span in spans for end in span], dtype=values.dtype)
-        return np.asarray(ends[np.abs(values[:, None] - ends).argmin(1)])
+        nearest = np.abs(values[:, None] - ends).argmin(1)
+        if self.calendar != YEARS:
+            return np.asarray(ends[nearest])
+        lows, highs = (np.array([span[side] for span in spans], dtype=np.int64)[nearest // 2] for side in (0, 1))
+        own = (values // self.day).astype("datetime64[D]").astype("datetime64[Y]")
+        first, last = (year.astype("datetime64[D]").astype(np.int64) * self.day for year in (own, own + 1))
+        lows, highs = np.maximum(lows, first), np.minimum(highs, last - 1)
+        # Whole weeks later or earlier: the weekday and the time of day stay.
+        week = 7 * self.day
+        least, most = -((values - lows) // week), (highs - values) // week
+        moved = values + week * (least + np.floor(rng.random(len(values)) * (most - least + 1)).astype(np.int64))
+        return np.asarray(np.where(least <= most, moved, ends[nearest]))
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
         """Log of how many steps of the clock each row's ids represent (N,)."""
@@ -152,7 +175,7 @@ class TimeCodec(MeasuredCodec):
     def _within(self, days: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move a day of the first or last week that lies outside the range by whole weeks: Mondays stay Mondays."""
         first, last = self.low // self.day, self.high // self.day
-        if self.calendar != WEEKS:
+        if self.calendar not in WEEKDAYS:
             return np.clip(days, first, last)
         days = np.where(days < first, days + 7 * -((days - first) // 7), days)
         days = np.where(days > last, days - 7 * -((last - days) // 7), days)
@@ -172,21 +195,21 @@ class TimeCodec(MeasuredCodec):
         return np.clip(moved * self.day + steps * self.step, self.low, self.high)
 
     def _settle_days(self, days: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
-        part = self.parts[1 if self.calendar == WEEKS else 0]
-        known = _whole_inside(part) if self.calendar in (DAYS, WEEKS) else np.empty(0, dtype=np.int64)
+        part = self.parts[WEEKDAYS.get(self.calendar, 0)]
+        known = _whole_inside(part) if self.calendar in (DAYS, *WEEKDAYS) else np.empty(0, dtype=np.int64)
         if self.calendar == DAYS:
             place = np.searchsorted(known, days, side="left" if up else "right") - (0 if up else 1)
             return known[np.clip(place, 0, len(known) - 1)]
-        if self.calendar == WEEKS:
+        if self.calendar in WEEKDAYS:
             settled = days.copy()
             for _ in range(6):
                 wrong = ~np.isin((settled + MONDAY) % 7, known)
                 settled += np.where(wrong, 1 if up else -1, 0)
             return settled
         months = split_days(days, self.calendar)[0]
-        same = _join([months], self.calendar)
+        same = join_days([months], self.calendar)
         months += np.where(same < days, 1, 0) if up else np.where(same > days, -1, 0)
-        return _join([months], self.calendar)
+        return join_days([months], self.calendar)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -198,27 +221,30 @@ class TimeCodec(MeasuredCodec):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
-        if data["calendar"] not in (DAYS, WEEKS, MONTH_STARTS, MONTH_ENDS):
+        if data["calendar"] not in (DAYS, *WEEKDAYS, MONTH_STARTS, MONTH_ENDS):
             raise ValueError(f"there is no calendar {data['calendar']!r}")
         if any(type(data[name]) is not int or data[name] < 1 for name in ("day", "step")):
             raise ValueError("days and steps of a column of times must be whole numbers from 1")
         parts = tuple(AtomCodec.from_json(part) for part in data["parts"])
-        if len(parts) != (3 if data["calendar"] == WEEKS else 2):
+        if len(parts) != WEEKDAYS.get(data["calendar"], 0) + 2:
             raise ValueError("a column of times has parts that do not fit its calendar")
         if "low" not in data:
             return cls._within_parts(data["day"], data["step"], data["calendar"], parts)
         return cls(**{**data, "parts": parts})
 
 
-def _calendar(days: NDArray[np.int64], most: int, floor: int) -> str:
-    """How days become ids: one by one only if they are few, and nearly all rows share their day with enough others."""
+def _calendar(days: NDArray[np.int64], ids: int, floor: int) -> str:
+    """How days become at most `ids` ids: one by one only if they are few, and nearly all rows share theirs."""
     distinct, counts = np.unique(days, return_counts=True)
-    if len(distinct) <= most and counts[counts < floor].sum() <= RARE_DAYS * len(days):
+    if len(distinct) <= min(FEW_DAYS, ids) and counts[counts < floor].sum() <= RARE_DAYS * len(days):
         return DAYS
     for calendar in (MONTH_STARTS, MONTH_ENDS):
-        if np.array_equal(_join(split_days(distinct, calendar), calendar), distinct):
+        if np.array_equal(join_days(split_days(distinct, calendar), calendar), distinct):
             return calendar
-    return WEEKS
+    years, weeks, _ = split_days(distinct, YEARS)
+    # Weeks are those that rows can be told apart by: not more than ids, nor than groups of enough rows.
+    many = len(np.unique(np.stack([years, weeks]), axis=1).T) > min(ids, len(days) / max(floor, 1))
+    return YEARS if many and years[-1] - years[0] >= MIN_YEARS else WEEKS
 
 
 def split_days(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]]:
@@ -227,18 +253,36 @@ def split_days(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]
         return [days]
     if calendar == WEEKS:
         return [(days + MONDAY) // 7, (days + MONDAY) % 7]
+    if calendar == YEARS:
+        weeks = (days + MONDAY) // 7
+        years = _years_of(weeks)
+        return [years, weeks - _first_weeks(years), (days + MONDAY) % 7]
     return [days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)]
 
 
-def _join(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64]:
+def join_days(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64]:
     """Inverse of `split_days`."""
     if calendar == DAYS:
         return parts[0]
     if calendar == WEEKS:
         return parts[0] * 7 + parts[1] - MONDAY
+    if calendar == YEARS:
+        return (_first_weeks(parts[0]) + parts[1]) * 7 + parts[2] - MONDAY
     months = parts[0] + (calendar == MONTH_ENDS)
     days: NDArray[np.int64] = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return days - (calendar == MONTH_ENDS)
+
+
+def _years_of(weeks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Years since 1970 that weeks belong to: those of their Thursdays."""
+    thursdays = weeks * 7 - MONDAY + THURSDAY
+    return thursdays.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
+
+
+def _first_weeks(years: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first week of each year: that of the 4th of January."""
+    starts: NDArray[np.int64] = years.astype("datetime64[Y]").astype("datetime64[D]").astype(np.int64)
+    return (starts + 3 + MONDAY) // 7
 
 
 def _whole_inside(part: AtomCodec) -> NDArray[np.int64]:

@@ -1,0 +1,143 @@
+"""Curves: a column that is a known function of one other, `log_wage = log(wage)`, `root = sqrt(area)`.
+
+People add logarithms and roots of a column beside it. Both directions are tried; the one that comes out to the last
+decimal is kept, and where both do, the one that saves more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..data.schema import NUMERIC, Schema
+from ..errors import SchemaError
+from .base import Frame, Name
+from .computed import Computed, Values
+from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged
+from .search import Candidate, Search
+from .words import column_name, different, quoted
+
+FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
+    "log": np.log,
+    "log10": np.log10,
+    "log2": np.log2,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "reciprocal": np.reciprocal,
+}
+
+SINGLE = " in 32 bits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve(Computed):
+    """The target as a function of one column."""
+
+    form: ClassVar[str] = "curve"
+    function: str = "log"
+    source: Name = ""
+    single: bool = False
+    """Whether results have passed through floats of 32 bits, as files of some statistics packages have."""
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            raise ValueError(f"a law computes {self.function!r}, which is none of {', '.join(FUNCTIONS)}")
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        """The column that it is a function of."""
+        return (self.source,)
+
+    @property
+    def formula(self) -> str:
+        """The function as a sentence has it."""
+        return f"{self.function}({quoted(self.source)}){SINGLE if self.single else ''}"
+
+    def expected(self, frame: Frame) -> Values:
+        """The function on the grid of the target; 0 where it has no value."""
+        values = np.where(frame.gaps(self.source), np.nan, frame.values(self.source)).astype(np.float64)
+        value = _applied(self.function, values, single=self.single)
+        value = np.where(np.isfinite(value), value, 0.0)
+        if self.whole:
+            return np.round(value)
+        return value if self.decimals is None else np.round(value, self.decimals)
+
+
+def _applied(function: str, values: Values, *, single: bool = False) -> Values:
+    """The function of numbers; NaN or infinite where it has no value."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(FUNCTIONS[function](values))
+        return value.astype(np.float32).astype(np.float64) if single else value
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Columns that are a function of another in nearly all rows."""
+    found = list(_found(search))
+    digits = {
+        name: np.inf if d is None else d for name, d in zip(search.numbers.names, search.numbers.decimals, strict=True)
+    }
+    finer = {(law.target, law.source) for law, _ in found if digits[law.target] > digits[law.source]}
+    # A wage in dollars gives its logarithm to the last digit; from a made-up logarithm no whole dollars follow.
+    kept = [candidate for law, candidate in found if (law.source, law.target) not in finer]
+    return sorted(kept, key=lambda candidate: -candidate.bits)
+
+
+def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
+    numbers = search.numbers
+    many = np.flatnonzero(numbers.distinct >= MIN_VALUES)
+    if len(many) < 2:
+        return
+    seen = search.rows[0]
+    probe = numbers.matrix[seen[np.argsort(np.isnan(numbers.matrix[seen]).sum(1), kind="stable")[:PROBES]]]
+    for source in many:
+        for function in FUNCTIONS:
+            value = _applied(function, probe[:, source])
+            for target in many:
+                if target != source and _fits(probe[:, target], value, numbers.step(int(target))):
+                    law = Curve(target=numbers.names[target], function=function, source=numbers.names[source])
+                    tried = [_judged(replace(law, single=single), search) for single in (False, True)]
+                    found = max(filter(None, tried), key=lambda own: own[1].share, default=None)
+                    if found is not None:
+                        yield found
+
+
+def _judged(law: Curve, search: Search) -> tuple[Curve, Candidate] | None:
+    """What the law saves, with its results rounded as the target is written."""
+    numbers = search.numbers
+    target, source = (numbers.names.index(name) for name in (law.target, law.source))
+    value = _applied(law.function, numbers.matrix[:, source], single=law.single)
+    decimals = numbers.decimals[target]
+    value = np.where(np.isfinite(value), value if decimals is None else np.round(value, decimals), np.nan)
+    found = judged(law, target, value.astype(np.float64), search)
+    return None if found is None else (law, found)
+
+
+def _fits(own: Values, value: Values, step: float) -> bool:
+    """Whether nearly all probe rows lie on the curve, up to rounding."""
+    there = ~np.isnan(own) & np.isfinite(value)
+    if there.sum() < PROBES // 2:
+        return False
+    close = np.abs(own[there] - value[there]) <= 0.75 * step + 1e-6 * np.abs(own[there])
+    return bool(close.mean() >= MIN_SHARE - 0.1)
+
+
+_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\((.+)\)({SINGLE})?")
+
+
+def parse(text: str, schema: Schema) -> Curve | None:
+    """Read `log_wage = log(wage)`; None where it is of another form."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    target, source = (column_name(found[k].strip(), text, schema) for k in (1, 4))
+    different((target, source), text)
+    for name in (target, source):
+        if schema.column(name).kind != NUMERIC:
+            raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")
+    return Curve(target=target, exact=found[2] == "=", function=found[3], source=source, single=bool(found[5]))

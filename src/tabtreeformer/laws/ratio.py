@@ -1,0 +1,194 @@
+"""Ratios with a sum in them: `rate = 100 * won / (won + lost)`, `margin = (price - cost) / price`.
+
+One column stands above or below two that are added or subtracted. All such triples of columns are tried on a few rows;
+what fits them is checked to the last decimal in all rows that are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import NUMERIC, Schema
+from ..errors import SchemaError
+from .base import Frame, Name
+from .computed import Computed, Values
+from .find_product import judged
+from .product import DOWN, HALF_UP, NEAREST, UP, rounded, scaled
+from .search import Candidate, Search
+from .words import column_name, number, quoted
+
+Floats = NDArray[np.float64]
+
+MIN_VALUES, MAX_COLUMNS, PROBES = 10, 24, 12
+"""Values of a column that is computed; columns that triples are searched among; rows that they are tried on."""
+NEEDED = 10
+"""Probe rows that must fit."""
+FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio(Computed):
+    """A constant times a column and two that are added or subtracted, one above the other."""
+
+    form: ClassVar[str] = "ratio"
+    factor: float = 1
+    single: Name = ""
+    pair: tuple[Name, Name] = ("", "")
+    minus: bool = False
+    """Whether the second of the pair is subtracted."""
+    above: bool = False
+    """Whether the pair is divided by the single column, instead of the other way round."""
+    rounding: str = NEAREST
+
+    @property
+    def reads(self) -> tuple[Name, ...]:
+        """The columns of the ratio."""
+        return tuple(dict.fromkeys((self.single, *self.pair)))
+
+    @property
+    def formula(self) -> str:
+        """The ratio as a sentence has it."""
+        pair = f"({quoted(self.pair[0])} {'-' if self.minus else '+'} {quoted(self.pair[1])})"
+        upper, lower = (pair, quoted(self.single)) if self.above else (quoted(self.single), pair)
+        text = f"{'' if self.factor == 1 else f'{number(self.factor)} * '}{upper} / {lower}"
+        return text if self.rounding in (NEAREST, HALF_UP) else f"{text} rounded {self.rounding}"
+
+    def expected(self, frame: Frame) -> Values:
+        """The ratio on the grid of the target; 0 where a part is missing or the divisor is 0."""
+        single, first, second = (
+            np.where(frame.gaps(name), np.nan, frame.values(name)).astype(np.float64)
+            for name in (self.single, *self.pair)
+        )
+        value = _ratio(single, first - second if self.minus else first + second, above=self.above)
+        value = np.where(np.isfinite(value), scaled(value, self.factor), 0.0)
+        if self.whole:
+            return rounded(value, 0, self.rounding)
+        return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
+
+    def learn(self, frame: Frame, floor: int) -> Ratio:
+        """Find out how results are rounded, then as every computed column."""
+        ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
+        learned = [super(Ratio, replace(self, rounding=way)).learn(frame, floor) for way in ways]
+        return max(learned, key=lambda law: law.support)
+
+
+def _ratio(single: Floats, pair: Floats, *, above: bool) -> Floats:
+    """One divided by the other; NaN or infinite where there is nothing to divide by."""
+    with np.errstate(all="ignore"):
+        return np.asarray(pair / single if above else single / pair)
+
+
+def find(search: Search) -> Sequence[Candidate]:
+    """Columns that are such a ratio of others in nearly all rows."""
+    return sorted(_found(search), key=lambda candidate: -candidate.bits)
+
+
+def _found(search: Search) -> Iterator[Candidate]:
+    numbers = search.numbers
+    parts = np.flatnonzero(numbers.distinct >= MIN_VALUES)
+    if len(parts) > MAX_COLUMNS:
+        parts = np.sort(parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]])
+    if len(parts) < 3:
+        return
+    seen = search.rows[0]
+    gaps = np.isnan(numbers.matrix[np.ix_(seen, parts)]).sum(1)
+    probe = numbers.matrix[seen[np.argsort(gaps, kind="stable")[:PROBES]]]
+    first, second = (parts[own] for own in np.triu_indices(len(parts), 1))
+    for minus in (False, True):
+        a, b = probe[:, first], probe[:, second]
+        pairs = a - b if minus else a + b  # (P, pairs)
+        for above in (False, True):
+            values = _ratio(probe[:, parts][:, :, None], pairs[:, None, :], above=above)  # (P, M, pairs)
+            middle = np.median(np.where(np.isfinite(values), np.abs(values), 0.0), axis=0)  # (M, pairs)
+            for target in parts:
+                for i, j, factor in _matching(probe[:, target], values, middle, numbers.step(int(target))):
+                    columns = int(parts[i]), int(first[j]), int(second[j])
+                    if int(target) not in columns:
+                        found = _checked(int(target), columns, factor, minus, above, search)
+                        if found is not None:
+                            yield found
+
+
+def _matching(own: Floats, values: Floats, middle: Floats, step: float) -> Iterator[tuple[int, int, float]]:
+    """Places of ratios (P, M, pairs) that are a usual factor away from the target in the probe rows."""
+    if np.isnan(own).sum() > PROBES - NEEDED:
+        return
+    size = np.nanmedian(np.abs(own))
+    slack = (0.75 * step + 1e-6 * np.abs(own))[:, None]
+    with np.errstate(all="ignore"):
+        for factor in FACTORS:
+            near = np.abs(np.log(factor * middle / size)) < 0.7  # medians of the same numbers are near each other
+            for sign in (1, -1):
+                places = np.argwhere(near)
+                tried = values[:, places[:, 0], places[:, 1]] * (sign * factor)
+                fits = (np.abs(tried - own[:, None]) <= slack).sum(0) >= NEEDED
+                for i, j in places[fits]:
+                    yield int(i), int(j), sign * factor
+
+
+def _checked(
+    target: int, columns: tuple[int, int, int], factor: float, minus: bool, above: bool, search: Search
+) -> Candidate | None:
+    """The ratio with the rounding that most rows obey."""
+    numbers = search.numbers
+    single, first, second = columns
+    names = numbers.names
+    if factor < 0 and minus:  # the other way round
+        first, second, factor = second, first, -factor
+    a, b = numbers.matrix[:, first], numbers.matrix[:, second]
+    value = _ratio(numbers.matrix[:, single], a - b if minus else a + b, above=above)
+    value = np.where(np.isfinite(value), scaled(value, factor), np.nan)
+    law = Ratio(
+        target=names[target],
+        factor=factor,
+        single=names[single],
+        pair=(names[first], names[second]),
+        minus=minus,
+        above=above,
+    )
+    decimals, own = numbers.decimals[target], numbers.matrix[:, target]
+    known = ~np.isnan(own) & ~np.isnan(value)
+    if decimals is None or not known.any():
+        return judged(law, target, value, search)
+    shares = {way: np.mean(rounded(value[known], decimals, way) == own[known]) for way in (NEAREST, HALF_UP, DOWN, UP)}
+    best = max(shares, key=lambda way: shares[way])
+    return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+
+
+_NAME = r"(?:`[^`]*`|[^\W\d]\w*)"
+_PAIR = rf"\(\s*({_NAME})\s*([-+])\s*({_NAME})\s*\)"
+_TEXT = re.compile(
+    rf"({_NAME})\s*([=~])\s*(?:(-?[\d.]+)\s*\*\s*)?(?:({_NAME})\s*/\s*{_PAIR}|{_PAIR}\s*/\s*({_NAME}))"
+    rf"(?:\s*\*\s*(-?[\d.]+))?(?: rounded (down|up))?"
+)
+
+
+def parse(text: str, schema: Schema) -> Ratio | None:
+    """Read `rate = 100 * won / (won + lost)`; None where it is of another form."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    above = found[4] is None
+    words = (found[11], found[8], found[10]) if above else (found[4], found[5], found[7])
+    target, single, first, second = (column_name(word, text, schema) for word in (found[1], *words))
+    if target in (single, first, second) or first == second:
+        raise SchemaError(f"constraint {text!r} names a column twice")
+    for name in (target, single, first, second):
+        if schema.column(name).kind != NUMERIC:
+            raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")
+    return Ratio(
+        target=target,
+        exact=found[2] == "=",
+        factor=float(found[3] or 1) * float(found[12] or 1),
+        single=single,
+        pair=(first, second),
+        minus=found[9 if above else 6] == "-",
+        above=above,
+        rounding=found[13] or NEAREST,
+    )
