@@ -104,7 +104,7 @@ def test_real_rows_are_shown_only_where_the_user_said_so(folder):
 
 
 def test_a_folder_that_is_none_is_an_error(tmp_path):
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         build_server([tmp_path / "none"])
 
 

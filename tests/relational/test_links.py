@@ -65,8 +65,8 @@ def test_parents_are_found_by_keys_of_several_columns():
     assert parent_numbers(child, parent, link).tolist() == [2, 1, -1, -1]
 
 
-def test_parents_come_before_children_and_a_circle_is_named():
+def test_parents_come_before_children_and_a_cycle_is_named():
     ab, bc, ca = (Link(x, ("k",), y, ("k",)) for x, y in ("ab", "bc", "ca"))
     assert order_tables(["a", "b", "c"], [ab, bc]) == ["c", "b", "a"]
-    with pytest.raises(SchemaError, match="in a circle"):
+    with pytest.raises(SchemaError, match="in a cycle"):
         order_tables(["a", "b", "c"], [ab, bc, ca])

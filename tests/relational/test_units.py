@@ -57,7 +57,7 @@ def test_rows_belong_to_the_topmost_parent_that_has_enough_rows():
     few = {name: frame[frame.iloc[:, 0] < 40].reset_index(drop=True) for name, frame in tables.items()}
     assert units_of(few)[0].table["payments"] == "payments"
     assert units_of(few, "accounts")[0].table["payments"] == "accounts"
-    with pytest.raises(ConfigError, match="unit names a table 'people'"):
+    with pytest.raises(ConfigError, match="unit='people' is not a table"):
         units_of(tables, "people")
 
 

@@ -1,1 +1,1 @@
-"""Programs around the library: a server for assistants."""
+"""Programs around the library: a server for assistants and a web page."""

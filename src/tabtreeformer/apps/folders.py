@@ -1,4 +1,4 @@
-"""The folders that a program may touch: whatever it is asked for, it reads and writes nowhere else."""
+"""The folders that a program may use: whatever it is asked for, it reads and writes nowhere else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Folders:
         self.roots = tuple(Path(path).resolve() for path in paths)
         for given, root in zip(paths, self.roots, strict=True):
             if not root.is_dir():
-                raise ConfigError(f"{given} is no folder; name folders that exist")
+                raise ConfigError(f"{given} is not a folder; name folders that exist")
 
     def existing(self, path: str) -> Path:
         """A file inside, to be read."""
@@ -30,18 +30,18 @@ class Folders:
         """A file inside, to be written; nothing is ever replaced."""
         found = self._inside(path)
         if found.exists():
-            raise OutputError(f"{path} is there already; name a file that is not")
+            raise OutputError(f"{path} exists already; name a new file")
         if not found.parent.is_dir():
             raise OutputError(f"there is no folder {found.parent}; name a file in a folder that exists")
         return found
 
     def _inside(self, path: str) -> Path:
         if "\0" in path:
-            raise ConfigError("a path must not hold a null character")
-        # A relative path is meant from the first folder.
+            raise ConfigError("a path must not contain a null character")
+        # Relative paths start at the first folder.
         found = (self.roots[0] / path).resolve()
         if not any(found.is_relative_to(root) for root in self.roots):
-            raise ConfigError(f"{path} is outside of the folders that may be used: {self}")
+            raise ConfigError(f"{path} is outside the folders that may be used: {self}")
         return found
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ from ..synthesizer import TabTreeFormer
 from .folders import Folders
 
 MAX_SHOWN = 50
-"""New rows that one answer may hold; more go to a file."""
+"""Maximum number of new rows in one answer; more go to a file."""
 
 INSTRUCTIONS = (
     "Learn a table and write new rows like it. Start with describe_table, then fit_model, then sample_rows. Paths are "
@@ -98,7 +98,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Write new rows of a model, all of which meet `given` ({"city": "Ulm", "age": [30, 40]}: a list is one of).
 
-        With `output` they go to a new file; without, up to 50 come back as they are. A model that failed its privacy
+        With `output` they are written to a new file; without, up to 50 are returned. A model that failed its privacy
         verdict writes nothing.
         """
         place = self.folders.existing(model)
@@ -114,7 +114,7 @@ class Tools:
         return {"written": output, "rows": len(new)}
 
     def impute_table(self, model: str, path: str, output: str, seed: int | None = None) -> dict[str, Any]:
-        """Fill the gaps of a table file with what the model expects, into a new file; returns counts, no values."""
+        """Fill the gaps of a table file with what the model expects, into a new file; returns counts, not values."""
         place, source, target = self.folders.existing(model), self.folders.existing(path), self.folders.new(output)
         df = read_table(source)
         filled = TabTreeFormer.load(place, verbose=False).impute(df, random_state=seed)
@@ -156,7 +156,7 @@ def build_server(folders: Sequence[str | Path], *, real_rows: bool = False) -> A
 
 
 def _foreseen(tool: Callable[..., Any], error_type: type[Exception]) -> Callable[..., Any]:
-    """A tool whose foreseen failures are answers that name the way out."""
+    """A tool whose expected failures are answers that say what to do."""
 
     @functools.wraps(tool)
     def called(*arguments: Any, **named: Any) -> Any:

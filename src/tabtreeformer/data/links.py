@@ -226,7 +226,7 @@ def order_tables(names: Sequence[str], links: Sequence[Link]) -> list[str]:
         ]
         if not free:
             cycle = " -> ".join(link.text for link in links if link.child in waiting and link.parent in waiting)
-            raise SchemaError(f"tables point to each other in a circle ({cycle}); drop one of these links")
+            raise SchemaError(f"tables point to each other in a cycle ({cycle}); drop one of these links")
         ordered += free
         waiting = [name for name in waiting if name not in free]
     return ordered

@@ -1,1 +1,1 @@
-"""What a model shows of itself in a notebook, and the report that it can be asked for."""
+"""How a model is displayed in a notebook, and its report."""

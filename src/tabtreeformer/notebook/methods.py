@@ -1,4 +1,4 @@
-"""How a model shows itself, as the methods that `TabTreeFormer` inherits."""
+"""How a model is displayed: methods that `TabTreeFormer` inherits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Shown(Asked):
-    """What a model says of itself, in text and in a notebook."""
+    """How a model is displayed, as text and in a notebook."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The settings that differ from the defaults and, once fitted, what was learned."""
@@ -40,7 +40,7 @@ class Shown(Asked):
         return {name: value for name, value in own.items() if repr(value) != repr(usual[name])}
 
     def summary(self) -> dict[str, Any]:
-        """What the model is, as plain data: columns, sizes, settings and the course of training.
+        """Return a description of the model as plain data: columns, sizes, settings and the course of training.
 
         Examples
         --------
@@ -62,7 +62,7 @@ class Shown(Asked):
     ) -> Report:
         """Sample rows, score them against the table that was learned, and return the report.
 
-        In a notebook it shows itself. It needs the extra `report`, and `eval` where a target and a hold-out are given.
+        A notebook displays it. It needs the extra `report`, and `eval` where a target and a hold-out are given.
 
         Parameters
         ----------
@@ -75,9 +75,9 @@ class Shown(Asked):
         n_rows
             Rows to sample; by default as many as `df` has, and at most 20,000.
         metrics
-            Names of metrics, as of `evaluate`; all by default.
+            Names of metrics, see `evaluate`; all by default.
         show_rows
-            Show real rows too, for a report that you keep to yourself.
+            Show real rows too, in a report that you do not pass on.
         random_state
             The same number gives the same report.
 
@@ -94,7 +94,7 @@ class Shown(Asked):
 
         fitted = self._check_fitted()
         train, test = take_in(df)[0], None if holdout is None else take_in(holdout)[0]
-        # The rows are only shown here, so that no verdict has to be accepted for them.
+        # The rows are only shown here, so that a failed verdict need not be accepted.
         asked, n_rows = cast("Any", self), n_rows or min(len(train), MAX_ROWS)
         synthetic = asked.sample(n_rows, random_state=random_state, output="pandas", accept_risk=True)
         scores = evaluate(
@@ -110,12 +110,12 @@ class Shown(Asked):
 
 
 MAX_ROWS = 20_000
-"""Rows of a report, unless asked otherwise."""
+"""Maximum rows of a report by default."""
 TITLE = "Rows of this model against the table that it learned"
 
 
 def _about(fitted: Fitted) -> dict[str, Any]:
-    """What the page says of the model."""
+    """What the page says about the model."""
     privacy = fitted.record.get("privacy") or {}
     facts = {"name": one_line(fitted), "verdict": verdict_word(fitted.record), "about": {}}
     facts["about"] = {"by tabtreeformer": fitted.record["versions"]["tabtreeformer"]}

@@ -1,4 +1,4 @@
-"""A model as a card for a notebook: before fitting its settings, after it what it learned, how it went, the verdict."""
+"""A model as a card for a notebook: its settings before fitting; then columns, course of training and verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..artifact.fitted import Fitted
 from ..privacy.gate import verdict_lines
 
 MANY = 15
-"""Columns above which the list of them is folded."""
+"""Longer lists of columns are folded."""
 COLOURS = {"pass": GOOD, "fail": POOR}
 
 
@@ -38,7 +38,7 @@ def after_fitting(fitted: Fitted) -> str:
     ]
     if laws:
         parts.append(
-            folded(f"{len(laws)} law{'' if len(laws) == 1 else 's'} that every row keeps", table(("law",), laws))
+            folded(f"{len(laws)} law{'' if len(laws) == 1 else 's'} that new rows keep", table(("law",), laws))
         )
     return card("TabTreeFormer, fitted", *parts)
 
@@ -74,12 +74,12 @@ def verdict_word(record: Mapping[str, Any]) -> str:
 def _verdict(record: Mapping[str, Any]) -> list[str]:
     lines = verdict_lines(record)
     if not lines:
-        return [line("privacy verdict: none was asked for", colour=FAIR)]
+        return [line("privacy verdict: none, privacy was off", colour=FAIR)]
     return [line(lines[0], colour=COLOURS.get(verdict_word(record), FAIR)), *(line(text) for text in lines[1:])]
 
 
 def training_curve(record: Mapping[str, Any]) -> str:
-    """Losses of the first network by step; nothing for a model without steps."""
+    """Losses of the first network by step; empty for a model without steps."""
     validations: list[Any] = next((run["validations"] for run in record["training"] if len(run["validations"]) > 1), [])
     trained, valid = ([(float(v[0]), float(v[place])) for v in validations if v[place] == v[place]] for place in (1, 2))
     if len(valid) < 2:

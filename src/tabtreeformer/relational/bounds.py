@@ -1,7 +1,7 @@
-"""Limits that a parent sets to its rows: no visit after the death of the patient, no order before the sign-up.
+"""Limits that a parent sets for its rows: no visit after the death of the patient, no order before the sign-up.
 
-Found are columns of times, and the ordering column, that never lie beyond a column of the parent of the same sort,
-where other parents' values would often be exceeded. New rows keep them: a value beyond its limit is moved to it.
+A limit is a column of the parent that a time of its rows, or their ordering column, never exceeds, although it would
+often exceed that of other parents. New rows keep limits: a value beyond its limit is moved to it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pandas as pd
 from .rows import Ints
 
 MIN_ROWS, MIN_EXCEEDED = 20, 12
-"""Rows that a limit is found on, and those that would have to exceed it by chance."""
+"""Minimum rows for finding a limit, and minimum rows that would exceed the limits of other parents."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """`column <= limit` or `column >= limit`, where the limit is a column that a row carries of its parent."""
+    """`column <= limit` or `column >= limit`, where the limit is a column that a row carries from its parent."""
 
     column: str
     limit: str
@@ -46,7 +46,7 @@ class Bound:
 def find_bounds(
     own: pd.DataFrame, order: str | None, carried: pd.DataFrame, parents: Ints, rng: np.random.Generator
 ) -> list[Bound]:
-    """Limits of a child table: its columns (N,), and what each row carries of its parents (N,)."""
+    """Limits of a child table: its columns (N,), and what each row carries from its parents (N,)."""
     limits = {name: carried[name] for name in carried.columns if _family(carried[name]) is not None}
     found = []
     for name in own.columns:
@@ -66,7 +66,7 @@ def _between(
     known = np.flatnonzero(values.notna().to_numpy() & limits.notna().to_numpy() & (parents >= 0))
     if len(known) < MIN_ROWS:
         return []
-    # Limits of other parents: as many rows would exceed them where there is no rule.
+    # Limits of other parents: without a law, this many rows would exceed them.
     own = parents[known]
     several = np.unique(own)
     swapped = dict(zip(several.tolist(), rng.permutation(several).tolist(), strict=True))
@@ -99,7 +99,7 @@ def within(values: pd.Series, name: str, bounds: Sequence[Bound], carried: pd.Da
 
 
 def checked(frame: pd.DataFrame, bounds: Sequence[Bound], order: Any, carried: pd.DataFrame) -> pd.DataFrame:
-    """Extended rows with all columns but the ordering one within their limits."""
+    """Extended rows with all columns, except the ordering one, moved within their limits."""
     names = {bound.column for bound in bounds if bound.column != str(order)}
     return frame.assign(**{name: within(frame[name], name, bounds, carried) for name in names}) if names else frame
 
@@ -107,7 +107,7 @@ def checked(frame: pd.DataFrame, bounds: Sequence[Bound], order: Any, carried: p
 def largest_step(
     reached: pd.Series, order: str, bounds: Sequence[Bound], carried: pd.DataFrame, last: Any
 ) -> pd.Series:
-    """The largest step from where the order is that neither the last value nor a limit of the parent forbids."""
+    """The largest next step of the ordering column that exceeds neither its last value nor a limit of the parent."""
     top = pd.Series([last] * len(reached), index=reached.index).astype(reached.dtype)
     top = within(top, order, [bound for bound in bounds if bound.at_most], carried)
     return (top - reached).clip(lower=reached.iloc[0] - reached.iloc[0])

@@ -63,7 +63,7 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
 
 
 def _check_model(table: LearnedTable, known: Mapping[str, LearnedTable]) -> None:
-    """The model of a table writes what the plan says, and its parent says how many rows there are."""
+    """Check that the model of a table writes the columns of its plan, and that its parent counts its rows."""
     plan, model = table.plan, table.model
     have = set() if model is None else set(model._check_fitted().schema.names)
     known_columns = have | set(table.given)

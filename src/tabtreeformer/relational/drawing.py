@@ -21,7 +21,7 @@ from .writing import Written, choose_in_loop, choose_parents, foreign_key, write
 
 @dataclass
 class Drawing:
-    """One call of `sample`: the tables that are written so far."""
+    """One call of `sample`, with the tables that have been written so far."""
 
     learned: Mapping[str, LearnedTable]
     asked: Asked
@@ -86,7 +86,7 @@ class Drawing:
         return Written(frame, carried, {})
 
     def _given_parents(self, table: LearnedTable, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """Extended rows of parents that were given: what they know of their children is drawn."""
+        """Extended rows of parents that were given; only the facts about their children are drawn."""
         plan, real = table.plan, self.asked.parents[table.plan.name]
         missing = [name for name in (*plan.own, *plan.keys) if name not in real.columns]
         if missing:
@@ -111,7 +111,7 @@ class Drawing:
         for link in plan.others:
             parent = self.written[link.parent]
             if not len(self.tables[link.parent]) and rows.has_parent(link) not in rows_of.frame:
-                rows_of, own = rows_of.first(0), own.iloc[:0]  # rows must have a parent, and there is none
+                rows_of, own = rows_of.first(0), own.iloc[:0]  # rows need a parent, and there is none
                 self.written[plan.name] = rows_of
             chosen = choose_parents(plan, rows_of, link, parent, self.tables[link.parent], rng)
             rows_of.parents[link.text] = chosen

@@ -1,4 +1,4 @@
-"""The one file of tables that belong together: what joins them, and the members of each table's model by its number."""
+"""The file of tables that belong together: their links, and the members of each table's model under its number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_database(
     members = read_archive(path, member_size, DATABASE)
     head = load_json(members[HEAD])
     if not isinstance(head["preset"], str):
-        raise ArchiveError("its preset is no name")
+        raise ArchiveError("its preset is not a name")
     tables: dict[str, LearnedTable] = {}
     for number, name in enumerate(head["order"]):
         own = {k.split("_", 1)[1]: v for k, v in members.items() if k.startswith(f"t{number}_")}
@@ -59,13 +59,13 @@ def read_database(
     sequences = None if head["sequences"] is None else Sequences.from_json(head["sequences"])
     privacy = head["privacy"]
     if not isinstance(privacy, dict) or not isinstance(privacy.get("reasons", []), list):
-        raise ArchiveError("its verdict is none")
+        raise ArchiveError("its verdict is invalid")
     return head["preset"], tuple(Link.from_json(link) for link in head["links"]), sequences, tables, privacy
 
 
 @contextmanager
 def blaming_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever is wrong with what a file says into an error that says so."""
+    """Turn errors in the content of a file into an error that names the file."""
     try:
         yield
     except ArchiveError:

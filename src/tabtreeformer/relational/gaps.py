@@ -1,4 +1,4 @@
-"""Missing values of given tables, filled: parents first, then rows in the order of their places among siblings."""
+"""Fills missing values of given tables: parents first, then rows in the order of their places among siblings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .rows import step
 def fill_gaps(
     learned: Mapping[str, LearnedTable], links: Sequence[Link], given: Any, seed: np.random.SeedSequence
 ) -> dict[str, pd.DataFrame]:
-    """All tables without missing values in the columns that are learned; what was there stays."""
+    """All tables, with the missing values of learned columns filled and all others unchanged."""
     if not isinstance(given, Mapping) or set(given) != set(learned):
         raise ConfigError(f"impute takes all tables of the database: {', '.join(learned)}")
     real = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
@@ -70,7 +70,7 @@ def _fill_once(
     tables: dict[str, pd.DataFrame],
     seed: np.random.SeedSequence,
 ) -> bool:
-    """Fill the first row with gaps of every parent, so that the row after it knows it; False where there is none."""
+    """Fill the first row with gaps of every parent, because the next row depends on it; False where there is none."""
     plan, model = table.plan, table.model
     own = [column for column in plan.own if column != plan.order]
     frame = tables[plan.name]

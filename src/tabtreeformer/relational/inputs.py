@@ -1,4 +1,4 @@
-"""Tables as they are given: checked, linked, dangling keys settled, one table with groups made two."""
+"""Prepares given tables: checks them, finds links, handles dangling keys, and makes two tables of one with groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUPS, ROWS = "groups", "rows"
 
 @dataclass(frozen=True)
 class Sequences:
-    """One table whose rows belong together: the column that says so, and all columns in order."""
+    """One table whose rows belong together: its group column, and all columns in order."""
 
     group: Name
     columns: tuple[Name, ...]
@@ -27,7 +27,7 @@ class Sequences:
     """Columns that are the same in all rows of a group."""
 
     def joined(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        """The one table again."""
+        """The two tables as one again."""
         merged = tables[ROWS].merge(tables[GROUPS], on=self.group, how="left", validate="many_to_one")
         return merged[list(self.columns)]
 
@@ -51,7 +51,7 @@ class Sequences:
 
 
 def check_tables(frames: Mapping[str, pd.DataFrame]) -> None:
-    """Refuse what is no table, and tables without rows."""
+    """Refuse anything that is not a table, and tables without rows."""
     if not frames:
         raise ConfigError("there are no tables")
     for name, frame in frames.items():
@@ -78,7 +78,7 @@ def chosen_links(
 def without_dangling(
     frames: Mapping[str, pd.DataFrame], links: Sequence[Link], treatment: str, progress: Progress
 ) -> dict[str, pd.DataFrame]:
-    """The tables with dangling keys made missing, if that was asked for; else they are an error."""
+    """The tables with dangling keys made missing, if asked for; otherwise dangling keys are an error."""
     kept = dict(frames)
     for link in links:
         nowhere = dangling(kept, link)

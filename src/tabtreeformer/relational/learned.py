@@ -1,4 +1,4 @@
-"""What is kept of one table among others: its plan, its model, how its keys are written, and some dtypes."""
+"""What is stored for one table of a database: its plan, its model, how its keys are written, and some dtypes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LearnedTable:
 
     plan: TablePlan
     model: TabTreeFormer | None
-    """None where there is nothing to learn: a table of keys alone."""
+    """None for a table of keys alone, where there is nothing to learn."""
     given: tuple[str, ...]
     """Extended columns that are known before a row is written."""
     keys: TableCodec | None
@@ -45,17 +45,17 @@ class LearnedTable:
     columns: tuple[Name, ...] = ()
     """All columns of the table, those that a law computes included."""
     laws: Laws | None = None
-    """Of a table with parents: what always holds between its own columns."""
+    """Of a table with parents: the laws between its own columns."""
     bounds: tuple[Bound, ...] = ()
     """Limits that parents set."""
 
     @property
     def orphan_share(self) -> float:
-        """Rows without a main parent, per row with one."""
+        """Number of rows without a main parent, per row with one."""
         return self.n_orphans / max(self.n_rows - self.n_orphans, 1)
 
     def write_keys(self, n: int, seed: int) -> pd.DataFrame:
-        """Keys of the first n rows, none of them twice."""
+        """Keys of the first n rows, all different."""
         if self.keys is None:
             return pd.DataFrame(index=range(n))
         rng = np.random.default_rng(seed)
@@ -115,7 +115,7 @@ class LearnedTable:
 def completed(
     model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Whole extended rows for those that give the columns of the context, missing values included."""
+    """Complete extended rows, given the columns of the context; missing values can be drawn."""
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     return complete_all(fitted, writer, partial, context)
@@ -124,7 +124,7 @@ def completed(
 def filled(
     model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Whole extended rows without missing values, but for those of the context."""
+    """Complete extended rows without missing values, except those of the context."""
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     return complete_all(fitted, writer, partial, context, fill=True)
@@ -137,7 +137,7 @@ def free_rows(
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     if fitted.forest is not None and not conditions:
-        # Drawn as exactly n rows, which keeps shares closer than the first n of a larger block would.
+        # Exactly n rows are drawn: their shares are closer to the learned ones than those of a part of a larger block.
         return complete_all(fitted, writer, pd.DataFrame(index=range(n)), ())
     asked = question(fitted, n, dict(conditions) or None, None, None, None)
     return together([answer(asked, writer, part) for part in blocks(n)])

@@ -1,4 +1,4 @@
-"""What fitting a database does, top to bottom: extended rows, whom they belong to, one model per table."""
+"""Fits a database, top to bottom: extended rows, the units that they belong to, one model per table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NETWORK_SECTIONS = ("tree", "model", "train", "sampling")
 
 
 class OneTable(TabTreeFormer):
-    """A model of one table among others: persons are counted, and the verdict is the database's."""
+    """The model of one table of a database: units are counted, and there is one verdict on the whole database."""
 
     units_: Ints | None = None
 
@@ -52,7 +52,7 @@ class Learner:
 
     @property
     def table_preset(self) -> str:
-        """The preset of every table: trees write where nobody has to be protected."""
+        """The preset of every table: trees where no privacy is asked for."""
         privacy = self.settings.get("privacy", "balanced")
         changed = [name for name in NETWORK_SECTIONS if self.settings.get(name) is not None]
         return TREES if writes_trees(self.preset, privacy, changed) else self.preset
@@ -60,7 +60,7 @@ class Learner:
     def learn(
         self, given: Database, unit: str | None, seed: np.random.SeedSequence
     ) -> tuple[dict[str, LearnedTable], Units]:
-        """All tables, parents first, and whom their rows belong to."""
+        """All tables, parents first, and the units that their rows belong to."""
         columns = {name: tuple(frame.columns) for name, frame in given.tables.items()}
         source, laws = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
         for name, found in laws.items():
@@ -92,7 +92,7 @@ class Learner:
         return self.settings.get("constraints", "auto")
 
     def _bounds(self, extender: Extender, plan: TablePlan, rng: np.random.Generator) -> tuple[Bound, ...]:
-        """Limits that parents set to the rows of a table."""
+        """Limits that parents set for the rows of a table."""
         if plan.main is None or self._constraints != "auto":
             return ()
         own = extender.tables[plan.name][list(plan.own)].reset_index(drop=True)
@@ -112,7 +112,7 @@ class Learner:
         extended: Extended,
         model: TabTreeFormer | None,
     ) -> LearnedTable:
-        """What is kept of a table beside its model."""
+        """What is stored for a table besides its model."""
         table = tables[plan.name]
         tokens = configure(self.preset, self._token_settings(), max(len(table), 2), None, 2).tokens
         floor = tokens.rare_floor
@@ -129,12 +129,12 @@ class Learner:
         )
 
     def _capped(self, name: str, extended: Extended, units: Ints) -> tuple[Extended, Ints]:
-        """Without the rows that one unit has too many of."""
+        """Row numbers, without the excess rows of units that have too many."""
         kept = within_cap(units)
         if self._floor(len(units)) < 2 or len(kept) == len(units):
             return extended, units
         self.progress.note(
-            f"table {name}: {len(units) - len(kept):,} rows are not learned from, because nobody has a say with more "
+            f"table {name}: {len(units) - len(kept):,} rows are not learned from, because no unit counts with more "
             f"than {cap_of(len(units)):,} of them"
         )
         frame = extended.frame.take(kept).reset_index(drop=True)
@@ -154,8 +154,8 @@ class Learner:
             return None
         settings = {**self.settings, "budget_seconds": budget}
         if plan.main is not None:
-            settings["constraints"] = None  # laws of a table with parents are kept outside of its model
-            # Prompts would have to be weighed for every row that is given in part: twenty times the time of the rest.
+            settings["constraints"] = None  # laws of a table with parents are stored outside its model
+            # Prompts would have to be weighted for every partly given row, which takes 20 times as long as the rest.
             if self.table_preset != TREES:
                 settings.setdefault("tree", "none")
         model = OneTable(self.table_preset, drawn[0], random_state=seed, verbose=self.verbose, **settings)

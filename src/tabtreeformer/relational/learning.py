@@ -1,4 +1,4 @@
-"""What is learned of each table: its rows, extended by what they carry, ask for and know of their children."""
+"""The rows of each table as they are learned: extended by what they carry, ask for and know of their children."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Extended:
     """Columns that count children."""
 
     def described(self, plan: TablePlan) -> str:
-        """What is about to be learned, for the person who waits for it."""
+        """What is about to be learned, for progress messages."""
         parts = [f"{len(self.frame):,} rows"]
         if plan.main is not None:
             by = "" if plan.order is None else f", ordered by {plan.order}"
             parts.append(f"written for each {plan.main.parent}{by}")
-        parts += [f"{link.parent} chosen among those there" for link in plan.others]
+        parts += [f"{link.parent} chosen among existing rows" for link in plan.others]
         return "; ".join(parts)
 
     """Rows that point to no parent by the main link."""
@@ -44,7 +44,7 @@ class Extender:
     """Makes the extended rows of all tables, parents first."""
 
     def __init__(self, tables: Tables, plans: Mapping[str, TablePlan], *, fixed: bool = False) -> None:
-        """With `fixed` plans nothing is looked for in the rows."""
+        """With `fixed` plans nothing is searched for in the rows."""
         self.tables, self.plans = tables, dict(plans)
         self.parents: dict[str, Ints] = {
             link.text: parent_numbers(tables[link.child], tables[link.parent], link)
@@ -58,7 +58,7 @@ class Extender:
             self.plans[name] = replace(plan, affinities=self._affinities(plan))
 
     def _carry(self, plan: TablePlan) -> pd.DataFrame:
-        """What children may carry of each row: its own columns and those that it carries itself."""
+        """What children may carry from each row: its own columns and those that it carries itself."""
         own = self.tables[plan.name][list(plan.own)].reset_index(drop=True)
         own.columns = pd.Index([rows.carried(plan.name, column) for column in plan.own])
         if plan.main is None:
@@ -90,9 +90,7 @@ class Extender:
         given = tuple(str(column) for part in parts for column in part.columns)
         order = np.arange(len(table)) if groups is None else groups.order
         facts = [self._facts(link).take(order).reset_index(drop=True) for link in self._links_to(name)]
-        if (
-            plan.main is None
-        ):  # first, so that columns are drawn for parents by the weight that their children give them
+        if plan.main is None:  # first, so that parents' columns are drawn with the weight of their children
             parts += facts
         parts.append(own)
         parts += [self._asked(plan, link).take(order).reset_index(drop=True) for link in plan.others]
@@ -120,7 +118,7 @@ class Extender:
         return asked.assign(**{rows.has_parent(link): parents >= 0}) if (parents < 0).any() else asked
 
     def _levels(self, plan: TablePlan, link: Link) -> pd.DataFrame:
-        """How far a row is from one that points to none, and what it asks of the row that it points to."""
+        """The number of links from a row to one that points to none, and what it asks of the row that it points to."""
         parents = self.parents[link.text]
         level = np.where(parents < 0, 0, -1)
         level[parents == np.arange(len(parents))] = 0
@@ -133,8 +131,8 @@ class Extender:
         if (level < 0).any():
             row = int(np.argmax(level < 0))
             raise SchemaError(
-                f"link {link.text!r}: {int((level < 0).sum()):,} rows point to each other in a circle, the first is "
-                f"row {row}; break the circle with a missing value"
+                f"link {link.text!r}: {int((level < 0).sum()):,} rows point to each other in a cycle, the first is "
+                f"row {row}; break the cycle with a missing value"
             )
         names = list(plan.wanted[link.text])
         asked = rows.take_rows(self.tables[plan.name][names].reset_index(drop=True), parents)
@@ -159,7 +157,7 @@ def extended_schema(extended: Extended, schemas: Mapping[str, Schema], plan: Tab
         kind = sources.get(str(column.name))
         if kind is None and column.kind in (IDENTIFIER, TEXT) and column.sort == "number":
             kind = NUMERIC
-        # A constant stays one, and what was made able to be missing may have another kind of its own.
+        # A constant stays constant, and a column that was made nullable may have another kind.
         fits = kind in (NUMERIC, CATEGORICAL, TEXT) and column.kind in (NUMERIC, CATEGORICAL, TEXT, IDENTIFIER)
         columns.append(column.with_kind(kind) if kind is not None and fits and kind != column.kind else column)
     return replace(inferred, columns=tuple(columns))

@@ -1,7 +1,7 @@
-"""Numbers of children as they are distributed in the data: what is drawn per parent is a little off, and sums show it.
+"""The distribution of the numbers of children: what is drawn per parent is slightly biased, which shows in sums.
 
-Kept are numbers of children that at least `floor` parents have, each with its share; rarer ones are merged with their
-neighbours into their mean. Which parent has many children stays as it was drawn.
+Numbers of children that at least `floor` parents have are stored with their shares; rarer ones are merged with their
+neighbours into their mean. Which parents have many children stays as it was drawn.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ Margin = Sequence[tuple[float, float]]
 """Ascending numbers of children, each with its share of the parents."""
 
 MAX_RATIO = 2.0
-"""The largest numbers of children count as at most this many times the one that enough parents reach."""
+"""The largest numbers of children are clipped to this many times the largest one that enough parents have."""
 
 
 def learn_margin(counts: pd.Series, floor: int) -> list[tuple[float, float]]:
     """The distribution of the number of children; parents without children are never merged with others."""
     children = counts.to_numpy(dtype=np.float64)
-    if 1 < floor <= len(children):  # a parent of thousands would show in the mean of the few that it is merged with
+    if (
+        1 < floor <= len(children)
+    ):  # a parent with thousands of children would show in the mean of the few that it is merged with
         children = np.minimum(children, MAX_RATIO * np.sort(children)[-floor])
     numbers, n_parents = np.unique(children, return_counts=True)
     merged: list[list[float]] = []  # sum of children, parents

@@ -1,8 +1,8 @@
-"""Which parent a row gets where it has more than one: rows ask for features, parents offer a number of places.
+"""Chooses further parents of rows: each row asks for features, each parent offers a number of places.
 
 Each row of the child was written together with the features of the parent that it wants (the country of its driver,
-the years in which that driver was active). Parents with such features and with places left are dealt out to these rows:
-exactly equal features first, near ones next, and what is left over at the end.
+the years in which that driver was active). Parents with such features and free places are assigned to these rows:
+exactly equal features first, near ones next, and whatever is left at the end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 SWAP_ROUNDS = 30
-"""Rounds in which rows that share a parent although they must not exchange theirs with others."""
+"""Maximum number of rounds in which rows that must not share a parent swap theirs with other rows."""
 
 
 def fitted_places(wanted: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
-    """Places per parent that add up to the number of rows, as near to the wanted ones as can be.
+    """Places per parent that add up to the number of rows, as near to the wanted ones as possible.
 
     What is too much or too little is spread over parents that have places, in proportion to them: parents without any
     stay without.
@@ -31,7 +31,7 @@ def fitted_places(wanted: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
     while difference:
         chances = places / places.sum()
         change = np.bincount(rng.choice(len(places), size=abs(difference), p=chances), minlength=len(places))
-        # Nobody loses the last place while others have more than one.
+        # No parent loses its last place while others have more than one.
         limit = np.maximum(places - 1, 0) if difference < 0 and (places > 1).any() else places
         places = places + change if difference > 0 else places - np.minimum(change, limit)
         difference = n_rows - int(places.sum())
@@ -144,7 +144,7 @@ def _deal(
     picked: list[tuple[Ints, Ints]] = []
     for number in np.flatnonzero((counts[0] > 0) & (counts[1] > 0)):
         n = int(min(counts[0][number], counts[1][number]))
-        # Of the larger side evenly spread ones, so that both cover the line.
+        # Evenly spread ones of the larger side, so that both cover the line.
         sides = [order[starts[k][number] :][: counts[k][number]] for k, order in enumerate((row_order, slot_order))]
         picked.append(tuple(side[_spread(len(side), n, rng)] for side in sides))  # type: ignore[arg-type]
     if not picked:
@@ -157,7 +157,7 @@ def _spread(size: int, n: int, rng: np.random.Generator) -> Ints:
 
 
 def _separated(parents: Ints, apart: Ints, labels: Ints, line: NDArray[np.float64], rng: np.random.Generator) -> Ints:
-    """Exchange parents between rows until no two rows with the same number in `apart` share one, or time is up."""
+    """Swap parents between rows, for a few rounds, until no two rows with the same number in `apart` share one."""
     parents = parents.copy()
     key = pd.factorize(pd.Series(map(tuple, labels)))[0] if labels.shape[1] else np.zeros(len(parents), dtype=np.int64)
     order = np.lexsort((line, key))
@@ -184,7 +184,7 @@ def _separated(parents: Ints, apart: Ints, labels: Ints, line: NDArray[np.float6
 
 
 def _nearby(order: Ints, place: int, reach: int, rng: np.random.Generator) -> Sequence[int]:
-    """Up to 32 rows near a place of the order, in random order."""
+    """Up to 32 rows near a position in the order, in random order."""
     low, high = max(place - reach, 0), min(place + reach + 1, len(order))
     chosen = rng.choice(high - low, size=min(32, high - low), replace=False) + low
     return [int(order[i]) for i in chosen if i != place]

@@ -13,16 +13,16 @@ from ..data.links import Link, Name, Tables
 from ..data.schema import IDENTIFIER, MEASURED, NUMERIC, Schema
 
 MAX_CONTEXT = 12
-"""Columns of parents and grandparents that a child's row carries."""
+"""Maximum columns of parents and grandparents that a child's row carries."""
 MAX_WANTED = 6
-"""Columns of a further parent that a child's row asks for."""
+"""Maximum columns of a further parent that a child's row asks for."""
 RUNNING_SHARE = 0.8
-"""A column orders the rows of a parent if it counts them, 1 to n, for this share of the parents."""
+"""A column orders the rows of a parent if it numbers them 1 to n for at least this share of the parents."""
 AFFINITY = 0.4
-"""Share of a column's variance between the parents of a link from which it helps to choose a parent."""
+"""Minimum share of a column's variance between the parents of a link for it to help choose a parent."""
 MAX_AFFINITIES = 2
 MAX_SUMMED, MIN_SUMMED_ROWS = 3, 2.0
-"""Numbers whose mean so far a row carries at most, and the rows per parent from which that pays."""
+"""Maximum number of columns whose mean so far a row carries, and the rows per parent from which that pays off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class TablePlan:
     summed: tuple[Name, ...] = ()
     """Columns whose mean over the rows before a row carries."""
     context: tuple[tuple[str, Name], ...] = ()
-    """Columns of the parent and its parents that a row carries: table and column."""
+    """Columns that a row carries from its parent and grandparents: table and column."""
     wanted: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
     """Columns of each further parent that a row asks for, by the text of the link."""
     affinities: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class TablePlan:
     labels: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
     """Of the wanted columns, those that are labels and not quantities, by the text of the link."""
     apart: tuple[str, ...] = ()
-    """Further links of which no parent comes twice under the same main parent, by their texts."""
+    """Further links, by their texts, in which no parent occurs twice under the same main parent."""
 
     def links(self) -> tuple[Link, ...]:
         """All links to parents."""
@@ -155,7 +155,7 @@ def _plan(
 
 
 def _main_link(frame: pd.DataFrame, upward: Sequence[Link]) -> Link | None:
-    """The link without gaps whose parents have the fewest rows each: short groups are told well by their order."""
+    """The link without gaps whose parents have the fewest rows each: short sequences are learned best."""
 
     def cost(link: Link) -> tuple[bool, int]:
         sizes = frame.groupby(list(link.columns), sort=False).size()
@@ -213,20 +213,20 @@ def _summed(
 
 
 def _context(main: Link, plans: Mapping[str, TablePlan]) -> tuple[tuple[str, Name], ...]:
-    """Own columns of the parent, then what it carries of its own parent."""
+    """Own columns of the parent, then what it carries from its own parent."""
     parent = plans[main.parent]
     own = tuple((parent.name, column) for column in parent.own)
     return (*own, *parent.context)[:MAX_CONTEXT]
 
 
 def _come_once(frame: pd.DataFrame, main: Link, link: Link) -> bool:
-    """Whether no further parent comes twice under the same main parent."""
+    """Whether no further parent occurs twice under the same main parent."""
     both = frame[[*main.columns, *link.columns]].dropna()
     return bool(len(both)) and not bool(both.duplicated().any())
 
 
 def find_affinities(rows: pd.DataFrame, parents: np.ndarray[Any, Any]) -> tuple[Name, ...]:
-    """Numbers and times in which rows of the same parent are alike: most of their variance lies between parents."""
+    """Numbers and times in which rows of the same parent are similar: most of their variance is between parents."""
     found = []
     known = parents >= 0
     for column in rows.columns:
@@ -240,7 +240,7 @@ def find_affinities(rows: pd.DataFrame, parents: np.ndarray[Any, Any]) -> tuple[
         means = numbers.groupby(parents[known]).transform("mean")
         total = float(numbers.var())
         share = 1 - float((numbers - means).var()) / total if total > 0 else 0.0
-        # By chance alone a parent of few rows explains them.
+        # A parent with few rows explains them by chance alone.
         free = len(np.unique(parents[known])) / max(int(known.sum()), 1)
         if share - free > AFFINITY * (1 - free):
             found.append((share, column))

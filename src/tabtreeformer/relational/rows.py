@@ -1,8 +1,8 @@
-"""Rows as they are learned: what a row carries of its parent and of the row before it, and what it has of its own.
+"""Rows as they are learned: what a row carries from its parent and from the row before it, and its own columns.
 
 Columns of such a row, in order (all names are texts):
 
-    race.year             what it carries of its parent
+    race.year             what it carries from its parent
     place among siblings  and their number: how many rows the parent has, and which of them this is
     previous points       what the row before it had
     points                its own columns; the column that orders rows is the step from the row before
@@ -33,7 +33,7 @@ def carried(table: str, column: Name) -> str:
 
 
 def previous(column: Name) -> str:
-    """Name of the column that the row before had."""
+    """Name of the column for the value that the row before had."""
     return f"previous {column}"
 
 
@@ -124,14 +124,14 @@ def children_facts(
 
 
 def _filled(facts: pd.Series, n_parents: int) -> pd.Series:
-    """Facts of all parents; those without children, whose fact nobody will read, borrow one from the others in turn."""
+    """Facts of all parents; those without children, whose facts are never read, borrow one from the others in turn."""
     absent = np.setdiff1d(np.arange(n_parents), facts.index.to_numpy())
     borrowed = facts.iloc[np.arange(len(absent)) % max(len(facts), 1)].set_axis(absent)
     return pd.concat([facts, borrowed]).sort_index()
 
 
 def context_rows(plan: TablePlan, ancestors: pd.DataFrame, parents: Ints, place: Ints, siblings: Ints) -> pd.DataFrame:
-    """What rows carry of their parents, and their place: all of it is known before a row is written."""
+    """What rows carry from their parents, and their place: all of it is known before a row is written."""
     names = [carried(table, column) for table, column in plan.context]
     return take_rows(ancestors[names], parents).assign(**{SIBLINGS: siblings, PLACE: place})
 
@@ -139,7 +139,7 @@ def context_rows(plan: TablePlan, ancestors: pd.DataFrame, parents: Ints, place:
 def with_steps(own: pd.DataFrame, order: Name, groups: Groups) -> pd.DataFrame:
     """Own columns in the order of the groups, with the step from the row before in place of the ordering column.
 
-    The first row of a parent has no step: where the order starts is the parent's to know.
+    The first row of a parent has no step: where the order starts is a fact of the parent.
     """
     values = own[order]
     before = values.shift(1).where(pd.Series(groups.place > 1))
@@ -185,7 +185,7 @@ def as_previous(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def can_be_missing(values: pd.Series) -> pd.Series:
-    """Values in a dtype that has room for a missing one."""
+    """Values in a dtype that can hold missing ones."""
     if pd.api.types.is_bool_dtype(values.dtype) or _is_truth(values):
         return values.map({True: "yes", False: "no"}).astype(object)
     if pd.api.types.is_integer_dtype(values.dtype):

@@ -1,4 +1,4 @@
-"""A database as it is learned: its tables, their links, what is known of their columns, and its halves."""
+"""A database as it is learned: its tables, their links, what is known about their columns, and its halves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Database:
     tables: Mapping[str, pd.DataFrame]
     links: Sequence[Link]
     schemas: Mapping[str, Schema]
-    """What the columns are; of some tables only."""
+    """What the columns are, for some of the tables."""
     orders: Mapping[str, Name]
 
     def described(self) -> Database:
@@ -46,9 +46,9 @@ class Database:
     def expressed(
         self, constraints: object, floor: int, seed: np.random.SeedSequence
     ) -> tuple[Database, dict[str, Laws]]:
-        """Tables with parents as their laws express them, and these laws; tables without parents have models of theirs.
+        """Tables with parents as their laws express them, and these laws; those of other tables are in their models.
 
-        The column that orders rows takes part in none: it is learned as steps.
+        The column that orders rows takes part in no law: it is learned as steps.
         """
         tables, schemas, orders = dict(self.tables), dict(self.schemas), dict(self.orders)
         found: dict[str, Laws] = {}

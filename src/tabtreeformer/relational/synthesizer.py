@@ -39,7 +39,7 @@ class RelationalTabTreeFormer:
         Preset of every table's model, as for `TabTreeFormer`.
     unit
         Table whose rows are protected, each with all rows of other tables that belong to it, e.g. "patients": floors
-        for rare values, the halves of networks and the verdict count them. By default the topmost parents.
+        for rare values, the halves for the networks and the verdict count these units. By default the topmost parents.
     dangling
         What to do with a key that points to no row: `error`, or `missing` to learn it as a missing key.
     random_state
@@ -106,7 +106,7 @@ class RelationalTabTreeFormer:
         schemas
             What the columns of tables are, by the table's name; inferred where not given.
         group
-            Of one table: the column whose equal values belong together, e.g. the id of a customer.
+            For one table: the column whose equal values belong together, e.g. the id of a customer.
         order
             Column by which the rows of a group are ordered, e.g. a date; or one per table. By default a column that
             counts the rows of a parent, or the only time if rows are in its order.
@@ -139,7 +139,7 @@ class RelationalTabTreeFormer:
         return self
 
     def _verdict(self, source: Database, units: Units, seed: np.random.SeedSequence, progress: Progress) -> Any:
-        """Attacks on units, by a database of half of them."""
+        """Attack a database that is learned from half of the units."""
         mode = self.settings.get("privacy", "balanced")
         if mode == "off":
             return no_verdict("privacy was off", mode)
@@ -168,13 +168,13 @@ class RelationalTabTreeFormer:
         Parameters
         ----------
         n
-            Rows of tables without parents, by name; others follow from their parents. Of one table with groups, the
+            Rows of tables without parents, by name; the sizes of other tables follow. For one table with groups, the
             number of groups. By default as many as were learned, times `scale`.
         scale
             Size of the new database compared with the fitted one.
         given
-            Conditions by column, e.g. {"customers.country": "DE"}; of a child table single values only. A table of rows
-            in place of a name's conditions, e.g. {"customers": df}, are parents to write children for.
+            Conditions by column, e.g. {"customers.country": "DE"}; for a child table, single values only. Rows under
+            the name of a table, e.g. {"customers": df}, are parents to write children for.
         children
             Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state
@@ -254,7 +254,7 @@ class RelationalTabTreeFormer:
             model = cls(preset, verbose=verbose)
             model.links_, model._sequences, model.tables_, model.privacy_ = links, sequences, tables, privacy
             model._sample_seed = np.random.SeedSequence()
-            # One row of each table without parents, and what belongs to it: what cannot be written now never can.
+            # One row of each table without parents, and its children: a file that cannot write them is refused.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.sample({name: 1 for name, table in tables.items() if table.plan.main is None}, random_state=0)

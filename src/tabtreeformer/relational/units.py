@@ -1,7 +1,7 @@
-"""Whom the floors, the halves and the verdict count: not rows but units, e.g. a customer with all orders.
+"""What the floors, the halves and the verdict count: not rows but units, e.g. a customer with all orders.
 
 A row belongs to the unit of the parent that it is written for, and so on upwards. The unit is the topmost table of such
-a chain that has enough rows; a handful of regions above the customers would protect regions, and nobody asked for that.
+a chain that has enough rows: with a handful of regions above the customers, regions would be protected, not customers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .plan import TablePlan
 from .rows import Ints
 
 MIN_UNITS = 100
-"""Rows that a table needs to be taken for the unit of those below it."""
+"""Minimum rows of a table for its rows to be the units of the tables below."""
 MIN_CAP, CAP_SHARE = 50, 0.01
-"""A unit has a say with at most this many rows of a table, or this share of them."""
+"""A unit counts with at most this many rows of a table, or this share of them if that is more."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Units:
     table: Mapping[str, str]
     """The table whose rows are the units, by table."""
     numbers: Mapping[str, Ints]
-    """The unit of each row: the place of its row in that table; rows that belong to none have numbers of their own."""
+    """The unit of each row: its row number in that table; rows that belong to none have numbers of their own."""
 
     @classmethod
     def of(
         cls, tables: Tables, plans: Mapping[str, TablePlan], parents: Mapping[str, Ints], asked: str | None = None
     ) -> Units:
-        """Units of all tables, parents first; `asked` names the table whose rows they shall be."""
+        """Units of all tables, parents first; `asked` names the table whose rows are to be the units."""
         if asked is not None and asked not in tables:
-            raise ConfigError(f"unit names a table {asked!r}; there are {', '.join(map(repr, tables))}")
+            raise ConfigError(f"unit={asked!r} is not a table; there are {', '.join(map(repr, tables))}")
         table: dict[str, str] = {}
         numbers: dict[str, Ints] = {}
         for name, plan in plans.items():
@@ -58,7 +58,7 @@ class Units:
         return [name for name, above in self.table.items() if above == unit]
 
     def described(self) -> list[str]:
-        """Who is protected, in words."""
+        """What is protected, as a sentence."""
         lines = []
         for unit in dict.fromkeys(self.table.values()):
             others = [name for name in self.below(unit) if name != unit]
@@ -72,7 +72,7 @@ class Units:
 def _upward(
     plan: TablePlan, table: Mapping[str, str], n_rows: int, sizes: Mapping[str, int], asked: str | None
 ) -> Link | None:
-    """The link along which rows belong to a unit; None where they are units themselves."""
+    """The link through which rows belong to a unit; None where they are units themselves."""
     if asked is not None:
         leading = [link for link in plan.links() if not link.to_itself and table.get(link.parent) == asked]
         return leading[0] if leading and plan.name != asked else None
@@ -82,11 +82,11 @@ def _upward(
 
 
 def cap_of(n_rows: int) -> int:
-    """Rows of a table that one unit has a say with."""
+    """Maximum number of rows of a table with which one unit counts."""
     return max(MIN_CAP, int(CAP_SHARE * n_rows))
 
 
 def within_cap(units: Ints) -> Ints:
-    """Row numbers without those that a unit has too many of; the first ones of each stay (n,)."""
+    """Row numbers without the excess of any unit; the first rows of each stay (n,)."""
     place = pd.Series(units).groupby(units, sort=False).cumcount().to_numpy()
     return np.flatnonzero(place < cap_of(len(units)))

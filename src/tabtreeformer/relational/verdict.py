@@ -1,8 +1,8 @@
-"""The verdict on a database: attacks on persons, not on rows.
+"""The verdict on a database: attacks on units (persons), not on rows.
 
-The database is learned again from half of the units (a unit is e.g. a customer with all orders) and written. Of every
-unit one row is made: its own columns, the number of its rows in other tables, and what is said of them. On these rows
-all attacks of the evaluation are made, with the learned half as training rows and the other half as held-out rows.
+The database is learned again from half of the units (a unit is e.g. a customer with all orders) and written. Every unit
+becomes one row: its own columns, the number of its rows in other tables, and aggregates of them. On these rows all
+attacks of the evaluation are run, with the learned half as training rows and the other half as held-out rows.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .units import Units
 MIN_UNITS = 100
 """With fewer units there is no verdict: chance could hide nearly any leak."""
 MAX_UNITS, MAX_ATTACKS = 2_000, 300
-"""Units of each side that are compared, and those that each attack is tried on."""
+"""Maximum units per side that are compared, and on which each attack is tried."""
 DENSITY, SHADOWS = "membership_density", 6
 MAX_DENSITY_AUC = {"balanced": 0.56, "strict": 0.53}
-"""AUC of the attack by density up to which a database passes, by mode."""
+"""Maximum AUC of the density attack for a database to pass, by mode."""
 UNSEEN = (
     "The attacks are on a database that was learned from half of the units; that of all units was not attacked.",
-    "Only what is said of a unit as a whole is compared: numbers, means, ends and spreads of its rows.",
+    "Only aggregates of a unit are compared: numbers, means, ends and spreads of its rows.",
     "Units of other tables, if there are any, are in both halves.",
 )
 Refit = Callable[[Database, np.random.SeedSequence], Tables]
@@ -53,7 +53,7 @@ def main_unit(units: Units, source: Database) -> str:
 
 
 def halves(units: Units, source: Database, unit: str, rng: np.random.Generator) -> tuple[Database, Database]:
-    """Two databases, each with half of the units and all that is nobody's."""
+    """Two databases, each with half of the units and all rows that belong to no unit."""
     n = len(source.tables[unit])
     second = np.zeros(n, dtype=bool)
     second[rng.permutation(n)[n // 2 :]] = True
@@ -94,7 +94,7 @@ def persons(tables: Tables, source: Database, unit: str, seed: np.random.SeedSeq
     """One row per unit, of at most `MAX_UNITS`."""
     known = source.described()
     frame = aggregated(tables, source.links, known.schemas, own_columns(source.tables, source.links), unit, whole=True)
-    # Columns that say nothing, e.g. a mean where everybody has no row, cannot be compared.
+    # Columns without information, e.g. a mean where no unit has any row, cannot be compared.
     frame = frame.dropna(axis=1, how="all")
     chosen = np.random.default_rng(seed).permutation(len(frame))[:MAX_UNITS]
     return frame.iloc[np.sort(chosen)].reset_index(drop=True)
@@ -131,13 +131,13 @@ def _attacked(people: list[pd.DataFrame], mode: str, seed: np.random.SeedSequenc
 
 
 def _traces(density: Mapping[str, Any], n_members: int, n_others: int, limit: float, confidence: float) -> list[str]:
-    """The reason to fail by the attack by density: an AUC beyond the limit that cannot be chance."""
+    """The reason to fail by the density attack: an AUC beyond the limit that cannot be chance."""
     spread = ((n_members + n_others + 1) / (12 * n_members * n_others)) ** 0.5
     chance = 0.5 + NormalDist().inv_cdf(confidence) * spread
     area = float(density["value"])
     if area <= max(limit, chance):
         return []
-    return [f"a density that is refitted on new units tells who was learned from (AUC {area:.2f}, at most {limit})"]
+    return [f"a density that is refitted on new units reveals who was learned from (AUC {area:.2f}, at most {limit})"]
 
 
 def _density(

@@ -1,4 +1,4 @@
-"""Rows of one table for parents that are there: one after the other, then further parents, then keys."""
+"""Writes the rows of one table for existing parents: one after the other, then further parents, then keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .plan import TablePlan
 from .rows import Ints
 
 Complete = Callable[[pd.DataFrame, int], pd.DataFrame]
-"""Whole extended rows for rows of which the first columns are given, drawn with a seed."""
+"""Complete extended rows for rows whose first columns are given, drawn with a seed."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Written:
     """Rows of a table while its database is being written."""
 
     frame: pd.DataFrame
-    """Extended rows; own columns are final, but for the step of the ordering column."""
+    """Extended rows; own columns are final, except for the step of the ordering column."""
     carried: pd.DataFrame
     """What children may carry."""
     parents: dict[str, Ints]
@@ -93,13 +93,13 @@ def write_children(
 
 @dataclass
 class _History:
-    """What parents that are still being written for have had so far."""
+    """The state of the sequences that are still being written."""
 
     plan: TablePlan
     n: int
     """Parents."""
     before: pd.DataFrame | None
-    """The row before of each; None at the first."""
+    """The previous row of each; None before the first."""
     reached: pd.Series | None
     """The ordering column of the row before, or where the order starts."""
     totals: pd.DataFrame
@@ -117,7 +117,7 @@ class _History:
         return cls(plan, len(active), None, start, zeros, zeros.copy())
 
     def columns(self) -> pd.DataFrame:
-        """What the next rows carry of it."""
+        """What the next rows carry from it."""
         names = [rows.step(name) if name == self.plan.order else str(name) for name in self.plan.own]
         parts = []
         if self.reached is not None:
@@ -131,7 +131,7 @@ class _History:
         return pd.concat(parts, axis=1)
 
     def bounded(self, whole: pd.DataFrame, last: Any, bounds: Sequence[Bound], carried: pd.DataFrame) -> pd.DataFrame:
-        """Rows with steps that do not lead beyond the last value of the order."""
+        """Rows with steps that do not exceed the last value of the order."""
         if self.reached is None or self.before is None or last is None:
             return whole
         name = rows.step(str(self.plan.order))
@@ -139,7 +139,7 @@ class _History:
         return whole.assign(**{name: whole[name].where(whole[name] <= most, most.astype(whole[name].dtype))})
 
     def go_on(self, whole: pd.DataFrame, going_on: NDArray[np.bool_]) -> None:
-        """Take in the rows that were written, and leave those parents that have no more."""
+        """Add the rows that were written, and drop parents that have no more."""
         values = whole[list(self.totals.columns)].astype(np.float64)
         self.totals = (self.totals + values.fillna(0))[going_on].reset_index(drop=True)
         self.known = (self.known + values.notna())[going_on].reset_index(drop=True)
@@ -195,7 +195,7 @@ def _summed(
 def choose_parents(
     plan: TablePlan, written: Written, link: Link, parent: Written, parent_own: pd.DataFrame, rng: np.random.Generator
 ) -> Ints:
-    """A further parent for each row that has one, from those that are there."""
+    """A further parent for each row that has one, chosen from existing rows."""
     frame = written.frame
     has = rows.has_parent(link)
     pointing = np.flatnonzero(frame[has].astype(bool)) if has in frame else np.arange(len(frame))
@@ -220,7 +220,7 @@ def choose_parents(
 
 
 def choose_in_loop(plan: TablePlan, written: Written, link: Link, own: pd.DataFrame, rng: np.random.Generator) -> Ints:
-    """The row of the same table that each row points to: one level above it, so that there is no circle."""
+    """The row of the same table that each row points to: one level above it, so that there is no cycle."""
     level = written.frame[rows.LEVEL].to_numpy(dtype=np.int64).clip(min=0)
     level = np.searchsorted(np.unique(level), level)  # no level is empty
     chosen = np.full(len(level), -1, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Models passed on: to the Hugging Face Hub and back."""
+"""Sharing models through the Hugging Face Hub."""

@@ -1,6 +1,7 @@
 """Models on the Hugging Face Hub: one model file, and the model card as the repository's README.
 
-`huggingface_hub` (extra `hub`) does all that concerns the network. Nothing is downloaded or sent unless asked for.
+`huggingface_hub` (extra `hub`) does everything that concerns the network. Nothing is downloaded or uploaded unless
+asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Download(TypedDict, total=False):
 
 
 class OnHub:
-    """What a synthesizer can do with the Hub."""
+    """Methods of `TabTreeFormer` for the Hub."""
 
     def push_to_hub(
         self,
@@ -56,7 +57,7 @@ class OnHub:
         Parameters
         ----------
         repo_id
-            `user/name`; the repository is created where it does not exist.
+            `user/name`; the repository is created if it does not exist.
         private
             Whether a new repository is private.
         token
@@ -132,7 +133,7 @@ class OnHub:
 
 
 def hub_card(path: Path, repo_id: str) -> str:
-    """The model card with the Hub's metadata before it and how to use the model after its first lines."""
+    """The model card with the Hub's metadata, and with an example after its title."""
     card = model_card(path)
     title, rest = to_markdown({**card, "name": repo_id}).split("\n", 1)
     return f"""---
@@ -165,7 +166,7 @@ def _check_upload(record: Mapping[str, Any], accepted: str | None) -> None:
         why = reasons_of(record["privacy"] if failed(record) else record["privacy"]["file"])
         raise PrivacyError(
             f"{what}: {why}. Pass on rows instead, fit again (privacy='strict', dp=DP(epsilon=…)), or "
-            "upload it all the same with accept_risk='the reason', which the file keeps"
+            "upload it anyway with accept_risk='the reason', which is recorded in the file"
         )
 
 

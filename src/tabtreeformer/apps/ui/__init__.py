@@ -1,13 +1,13 @@
-"""A page of its own: drop a table, review it, fit, watch, read the verdict, ask for rows. Everything stays here.
+"""A local web page: drop a table, review it, fit, watch, read the verdict, ask for rows. Nothing leaves the machine.
 
 Starlette, uvicorn and Jinja (extra `ui`, 3 MB) with pages rendered by the server: they work without JavaScript, survive
 a reload and any number of tabs, and fetch nothing from elsewhere.
 
     server.py    routes: what each address answers
-    guard.py     who may ask: token, host, origin, size
+    guard.py     which requests are allowed: token, host, origin, size
     store.py     tables, jobs and models on disk, one folder each
     queue.py     one fit at a time, in a process of its own
     fit_job.py   that process: fit, rows, report
-    forms.py     what a person typed, as schema, settings and conditions
+    forms.py     form fields → schema, settings and conditions
     pages/       templates, style and the few lines of script
 """

@@ -28,7 +28,7 @@ EVERY_SECONDS = 0.2
 
 
 def say(**facts: Any) -> None:
-    """One line for whoever watches."""
+    """Print one line of JSON."""
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""What a person typed, as schema, settings and conditions; anything odd is an error that names the field."""
+"""Form fields → schema, settings and conditions; invalid input is an error that names the field."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...tokens.conditions import Condition, between, eq, ge, le
 
 MAX_ROWS = 1_000_000
 MAX_CHOICES = 50
-"""Categories that a drop-down list offers."""
+"""Maximum number of categories in a drop-down list."""
 
 
 def schema_of(form: Mapping[str, Any], schema: Schema) -> Schema:
-    """The schema with the kinds that were chosen; fields are numbered, as names may hold anything."""
+    """The schema with the kinds that were chosen; fields are numbered, because names may contain anything."""
     for place, column in enumerate(schema.columns):
         kind = form.get(f"kind-{place}", column.kind)
         if kind not in KINDS:
@@ -56,7 +56,7 @@ def whole_number(form: Mapping[str, Any], field: str, low: int, high: int, defau
 
 
 def controls(model: TabTreeFormer) -> list[dict[str, Any]]:
-    """A form control per column that can be given: a list of categories, or the ends of a range."""
+    """A form control per column that can be conditioned on: a list of categories, or the ends of a range."""
     shown: list[dict[str, Any]] = []
     for place, codec in enumerate(model.fitted_.codec.columns):
         column = codec.column
@@ -96,4 +96,4 @@ def _number(form: Mapping[str, Any], field: str, name: Any) -> float | None:
     try:
         return float(text)
     except ValueError as error:
-        raise ConfigError(f"column {name!r}: {text!r} is no number") from error
+        raise ConfigError(f"column {name!r}: {text!r} is not a number") from error

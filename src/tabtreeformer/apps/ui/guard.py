@@ -1,4 +1,4 @@
-"""Who may ask the page for anything: whoever has the token, from this machine, from this very page."""
+"""Allows requests with the token only, from this machine and from the page itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADERS = {
 PAGE_OF_ITS_OWN = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 )
-"""The report brings its own style and script, and may do nothing else."""
+"""The report has its own style and script, and may do nothing else."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 

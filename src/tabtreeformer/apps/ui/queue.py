@@ -1,4 +1,4 @@
-"""One fit at a time: the others wait. Each runs in a process of its own, so that a stop is a signal."""
+"""One fit at a time; the others wait. Each runs in a process of its own, so that it can be stopped by a signal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_NOTES = 200
 
 @dataclass
 class Watch:
-    """What is known of a fit that runs or has run since the page was started."""
+    """What is known about a fit that runs, or has run since the page was started."""
 
     notes: list[str] = field(default_factory=list)
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Watch:
     """Stage, step and validation loss, as they come."""
 
     def hear(self, line: dict[str, Any]) -> None:
-        """Take in a line of the process."""
+        """Handle a line of the process."""
         if "note" in line:
             self.notes = [*self.notes, str(line["note"])][-MAX_NOTES:]
         if "stage" in line:
@@ -47,7 +47,7 @@ class Queue:
         self.lock = threading.Lock()
 
     def add(self, entry: Entry) -> None:
-        """Fit this one when it is its turn; one that waits or runs already is left as it is."""
+        """Add a table to the queue, unless it waits or runs already."""
         with self.lock:
             if entry.state in (WAITING, RUNNING, STOPPING):
                 return
@@ -59,7 +59,7 @@ class Queue:
                 self._start()
 
     def stop(self, entry: Entry) -> None:
-        """Take one that waits out of the queue; end one that runs with the best model so far."""
+        """Remove a fit that waits from the queue; end one that runs with the best model so far."""
         with self.lock:
             if entry in self.waiting:
                 self.waiting.remove(entry)
@@ -80,7 +80,7 @@ class Queue:
         self.running = entry = self.waiting.popleft()
         entry.state = RUNNING
         entry.keep()
-        # A command of our own with the path of a folder that we made: nothing of a request is in it.
+        # A command of our own with the path of a folder that we made: it contains nothing from a request.
         command = [sys.executable, "-m", "tabtreeformer.apps.ui.fit_job", str(entry.folder)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
@@ -106,7 +106,9 @@ class Queue:
                 entry.message = "; ".join([last["verdict"], *last["reasons"]])
             else:
                 entry.state = FAILED
-                entry.message = last.get("error") or (errors[-1].strip() if errors else "the fit ended without a word")
+                entry.message = last.get("error") or (
+                    errors[-1].strip() if errors else "the fit ended without a message"
+                )
             if entry.folder.exists():
                 entry.keep()
             self.process = self.running = None

@@ -67,11 +67,11 @@ class Pages:
         ]
 
     async def home(self, request: Request) -> Response:
-        """Drop a table; what is here already."""
+        """The first page: a form to drop a table, and the tables so far."""
         return self._page("home.html", entries=self.store.newest_first(), max_megabytes=self.max_bytes // 2**20)
 
     async def upload(self, request: Request) -> Response:
-        """Keep a file if it can be read as a table."""
+        """Store a file if it can be read as a table."""
         async with request.form(max_files=1) as form:
             file = form.get("table")
             name = getattr(file, "filename", "")
@@ -91,7 +91,7 @@ class Pages:
         return RedirectResponse(f"/tables/{entry.number}", 303)
 
     async def review(self, request: Request) -> Response:
-        """The columns with their kinds and why, and what to fit."""
+        """The columns with their kinds and the reasons, and the settings of a fit."""
         entry = self._entry(request)
         return self._review(entry)
 
@@ -118,7 +118,7 @@ class Pages:
         return RedirectResponse(f"/fits/{entry.number}", 303)
 
     async def watch(self, request: Request) -> Response:
-        """The fit as it goes."""
+        """The progress of a fit."""
         entry = self._entry(request)
         if entry.state == DONE:
             return RedirectResponse(f"/models/{entry.number}", 303)
@@ -126,14 +126,14 @@ class Pages:
         return self._page("watch.html", entry=entry, watch=self._watch(entry), ahead=ahead)
 
     async def state(self, request: Request) -> Response:
-        """The same for the script of the page."""
+        """The same, for the script of the page."""
         entry = self._entry(request)
         watch = self._watch(entry)
         shown = self.environment.get_template("stages.html").render(entry=entry, watch=watch)
         return JSONResponse({"state": entry.state, "html": shown})
 
     async def stop(self, request: Request) -> Response:
-        """End a fit with the best so far."""
+        """End a fit with the best model so far."""
         entry = self._entry(request)
         self.queue.stop(entry)
         return RedirectResponse(f"/fits/{entry.number}" if entry.state else f"/tables/{entry.number}", 303)
@@ -172,7 +172,7 @@ class Pages:
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def report(self, request: Request) -> Response:
-        """The page of the evaluation, in a frame that may do nothing."""
+        """The report, in a sandboxed frame."""
         path = self._entry(request).folder / REPORT
         if not path.is_file():
             raise HTTPException(404, "there is no report of this table yet")
@@ -216,7 +216,7 @@ class Pages:
 
 
 def build_app(folder: Path, token: str, max_bytes: int = MAX_BYTES) -> Starlette:
-    """The page over a folder that it keeps its files in."""
+    """The app, which keeps its files in a folder."""
     pages = Pages(Store(folder), max_bytes)
 
     @contextlib.asynccontextmanager
@@ -233,7 +233,7 @@ def build_app(folder: Path, token: str, max_bytes: int = MAX_BYTES) -> Starlette
 
 
 def serve(folder: Path | None, port: int, max_bytes: int, announce: Any) -> None:
-    """Serve on the loopback address until interrupted; without a folder, all is deleted at the end."""
+    """Serve on the loopback address until interrupted; without a folder, everything is deleted at the end."""
     import socket
 
     import uvicorn
@@ -259,7 +259,7 @@ def _loaded(path: Path) -> TabTreeFormer:
 
 
 def _drawn(path: Path, form: dict[str, Any]) -> str:
-    """Rows as CSV; a model that failed its verdict needs a reason, which its file keeps."""
+    """Rows as CSV; a model that failed its verdict needs a reason, which is recorded in its file."""
     model = _loaded(path)
     n = whole_number(form, "rows", 1, MAX_ROWS, 1000)
     given = conditions_of(form, controls(model))

@@ -21,14 +21,14 @@ FIT = "fit.json"
 
 @dataclass
 class Entry:
-    """One table and what has become of it."""
+    """One table, and the state of its fit."""
 
     number: int
     folder: Path
     name: str
-    """As the file was called."""
+    """Name of the uploaded file."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Of the fit that was asked for: target, privacy, budget, preset, kinds."""
+    """Settings of the fit: target, privacy, budget, preset, kinds."""
     state: str = ""
     """One of `STATES`; empty before a fit was asked for."""
     message: str = ""
@@ -45,14 +45,14 @@ class Entry:
         return self.folder / MODEL
 
     def ask_for(self, settings: dict[str, Any]) -> None:
-        """Write down a fit for the process that will do it; what an earlier one left goes."""
+        """Write the settings of a fit for its process, and delete what an earlier fit left."""
         for name in (MODEL, REPORT, CARD):
             (self.folder / name).unlink(missing_ok=True)
         self.settings = settings
         (self.folder / FIT).write_text(json.dumps(settings), encoding="utf-8")
 
     def keep(self) -> None:
-        """Write what is known, so that a new start of the page finds it."""
+        """Write the state, so that it is found when the page is started again."""
         facts = {name: value for name, value in asdict(self).items() if name not in ("folder", "number")}
         with replacing(self.folder / STATE) as temporary:
             temporary.write_text(json.dumps(facts), encoding="utf-8")
@@ -73,7 +73,7 @@ class Store:
                 self.entries[entry.number] = entry
 
     def new(self, name: str) -> Entry:
-        """A folder for a file of that name."""
+        """Create a folder for a file of that name."""
         number = max(self.entries, default=0) + 1
         folder = self.folder / str(number)
         folder.mkdir(mode=0o700)
@@ -86,7 +86,7 @@ class Store:
         return entry
 
     def remove(self, entry: Entry) -> None:
-        """Forget a table, and delete all that was made from it."""
+        """Delete a table and everything that was made from it."""
         self.entries.pop(entry.number, None)
         shutil.rmtree(entry.folder, ignore_errors=True)
 

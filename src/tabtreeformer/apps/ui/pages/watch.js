@@ -1,4 +1,4 @@
-// Shows how a fit goes, twice a second; without it the page reloads itself.
+// Shows the progress of a fit twice a second; without scripts the page reloads itself.
 const stages = document.getElementById("stages");
 const state = document.getElementById("state");
 
@@ -11,7 +11,7 @@ async function look() {
     state.textContent = now.state;
     setTimeout(look, 500);
   } catch {
-    document.getElementById("said").textContent = "the page no longer answers; was ttf ui stopped?";
+    document.getElementById("said").textContent = "the page no longer responds; was ttf ui stopped?";
     setTimeout(look, 3000);
   }
 }
