@@ -7,10 +7,15 @@
     python -m benchmarks run ablations --only "auto | part" --tables diabetes
     python -m benchmarks run equal-time --budget 1m,5m,20m
     python -m benchmarks run --jobs 64 --engine ray
+    python -m benchmarks run --generators S,L,NM --tables all --utility tuned --split one --threads 16 --budget none
     python -m benchmarks report
 
-An interrupted run continues where it stopped. Each generator runs in a process of its own on one thread, in its own
-virtual environment where it needs one; a budget is in processor seconds, for fit and sample together.
+An interrupted run continues where it stopped. Each generator runs in a process of its own, on one thread unless
+`--threads` says otherwise, in its own virtual environment where it needs one; a budget is in processor seconds of all
+its threads, for fit and sample together. The one with `--split one` is the
+paper's experiment, for a machine with a GPU: one split, three seeds, tuned evaluators. Its runs are an experiment of
+their own in the file of results; `report --utility tuned --split one` makes its tables. A page says how its runs were
+made.
 
 Other measurements have modules of their own, which say how they are run: `python -m benchmarks.privacy --help`, and
 likewise `auto`, `asking`, `dp`, `alarms`, `evaluation`, `large`, `scale` and `speed`. `report` writes their tables too.
@@ -19,6 +24,7 @@ likewise `auto`, `asking`, `dp`, `alarms`, `evaluation`, `large`, `scale` and `s
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,7 +35,7 @@ from tabtreeformer.evaluation.compare import COMPARISON, GeneratorSpec, Limits, 
 from tabtreeformer.sampling.streaming.workers import ENGINES
 
 from . import envs, machine
-from .experiments import EXPERIMENTS, Experiment
+from .experiments import EXPERIMENTS, Experiment, protocol
 from .generators import GENERATORS, chosen
 from .grid import compare_in_parallel
 from .tables import LARGE, SMALL, load
@@ -50,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--results", type=Path, default=RESULTS)
     report.add_argument("--samples", type=Path, default=Path("out/samples"))
     report.add_argument("--data", type=Path, default=Path("../shared/data"))
+    _add_protocol(report)
     report.add_argument("--out", type=Path, default=Path("out/benchmark"))
     report.add_argument("--pages", type=Path, metavar="ROOT", help="also write the pages in docs/ of this checkout")
     environments = commands.add_parser("envs", help="create a virtual environment from its pinned versions")
@@ -65,7 +72,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--only", default="", help="only generators whose name contains this")
     run.add_argument("--tables", help="names, small or all; by default those of the experiment")
     run.add_argument("--seeds", type=int, default=3)
-    run.add_argument("--budget", metavar="10m", help="one budget, or several for equal-time")
+    run.add_argument("--budget", metavar="10m", help="one budget, or several for equal-time; none: no limit")
+    run.add_argument("--threads", type=int, default=1, help="threads of a run")
+    run.add_argument("--device", choices=("auto", "cpu"), default="auto", help="cpu hides the GPUs of the machine")
+    _add_protocol(run)
     run.add_argument("--again", action="store_true", help="also repeat runs that are there; the new ones count")
     run.add_argument("--jobs", type=int, default=1, help="runs at a time")
     run.add_argument("--engine", choices=ENGINES, default="processes", help="what executes several jobs")
@@ -74,6 +84,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--results", type=Path, default=RESULTS)
     run.add_argument("--samples", type=Path, default=Path("out/samples"), help="where the rows are kept")
     run.add_argument("--envs", type=Path, default=envs.FOLDER, help="folder of the virtual environments")
+
+
+def _add_protocol(command: argparse.ArgumentParser) -> None:
+    """What distinguishes runs that must not be mixed in a table."""
+    command.add_argument("--utility", choices=("quick", "tuned"), default="quick", help="tuned: 30 trials, the paper's")
+    command.add_argument("--split", choices=("seed", "one"), default="seed", help="one: that of seed 0, the paper's")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -101,11 +117,12 @@ def _run(options: argparse.Namespace) -> None:
     budgets = (options.budget or experiment.budgets).split(",")
     if len(budgets) > 1 and not experiment.told:
         raise ConfigError(f"{experiment.name} takes one budget, got {options.budget}; equal-time takes several")
-    machine.write(options.results.with_name("machine.json"))
+    machine.write(options.results.with_name("machine.json"), threads=options.threads, device=options.device)
     tables = [load(name, None if options.openml else options.data) for name in _names(options, experiment)]
     for budget in budgets:
-        limits = Limits(budget_seconds=parse_duration(budget), told=experiment.told)
+        limits = _limits(options, budget, experiment)
         samples = options.samples / budget if experiment.told else options.samples
+        samples = samples / "one split" if options.split == "one" else samples
         for run in _runs(options, tables, ready, limits, samples):
             values = run.values
             shown = " ".join(f"{m} {values[m]:.3f}" for m in ("utility", "shape", "trend", "dcr") if m in values)
@@ -113,12 +130,23 @@ def _run(options: argparse.Namespace) -> None:
             print(f"{run.table} {run.generator} {run.seed}: {run.status}{took} {shown} {run.message}", flush=True)
 
 
+def _limits(options: argparse.Namespace, budget: str, experiment: Experiment) -> Limits:
+    return Limits(
+        budget_seconds=math.inf if budget == "none" else parse_duration(budget),
+        told=experiment.told,
+        threads=options.threads,
+        device=options.device,
+        split=options.split,
+        utility=options.utility,
+    )
+
+
 def _runs(
     options: argparse.Namespace, tables: list, ready: list[GeneratorSpec], limits: Limits, samples: Path
 ) -> Iterable[Run]:
     """Return the runs as they end; rows of generators that know their budget are kept apart (`samples`)."""
     results, seeds = _Again if options.again else Results, range(options.seeds)
-    store = results(options.results, options.experiment)
+    store = results(options.results, protocol(options.experiment, options.utility, options.split))
     if options.jobs == 1:
         return compare(tables, ready, seeds, store, limits, samples=samples)
     data = None if options.openml else options.data
@@ -154,7 +182,15 @@ def _names(options: argparse.Namespace, experiment: Experiment) -> list[str]:
 def _report(options: argparse.Namespace) -> None:
     from .report import write
 
-    write(options.results, options.out, samples=options.samples, data=options.data, root=options.pages)
+    write(
+        options.results,
+        options.out,
+        samples=options.samples,
+        data=options.data,
+        root=options.pages,
+        utility=options.utility,
+        split=options.split,
+    )
 
 
 def _envs(options: argparse.Namespace) -> None:

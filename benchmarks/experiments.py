@@ -10,20 +10,27 @@ from tabtreeformer.evaluation.compare import COMPARISON, GeneratorSpec
 
 from .generators import GENERATORS
 
-SMALL_S = (
+QUANTILES, REACH = 100, 5
+"""Quantiles of the small models, and how many of them the ordinal loss reaches, as many as in the paper."""
+LEAVES = 15
+SMALL = (
     "model.width=64", "model.feed_forward=256", "model.heads=4", "model.layers=2",
-    "tree.trials=0", "tree.params={\"n_estimators\": 20, \"num_leaves\": 15}",
-    "tokens.quantiles=100", "train.steps=600", "train.batch_size=64", "train.learning_rate=0.003",
+    "tree.trials=0", f'tree.params={{"n_estimators": 20, "num_leaves": {LEAVES}}}',
+    f"tokens.quantiles={QUANTILES}", f"train.ordinal_loss={REACH / QUANTILES}",
+    "train.steps=600", "train.batch_size=64", "train.learning_rate=0.003",
 )  # fmt: skip
-"""S, but narrower and shallower, with fewer quantiles, trees and steps: minutes instead of hours, the same parts."""
-BASES = {"auto": ("auto", ()), "small S": ("S", SMALL_S)}
+"""S and NM, narrower and shallower, with fewer quantiles, trees and steps: the same parts, minutes, not hours.
+
+The ordinal loss keeps the paper's reach of 5 tokens; with its σ and 100 quantiles it would reach half a token.
+"""
+BASES = {"auto": ("auto", ()), "small S": ("S", SMALL), "small NM": ("NM", SMALL)}
 
 PARTS = {
     "small S": {
         "whole": (),
         "generated without trees": ("sampling.leaf_prompts=false",),
-        "without OCEL": ("train.ordinal_loss=false",),
-        "without quantile embeddings": ("model.quantile_embedding=false",),
+        "without OCEL": ("train.ordinal_loss=0",),
+        "without quantile embeddings": ("model.quantile_embedding=none",),
         "trained without trees": ("tree.model=none",),
     },
     "auto": {
@@ -43,10 +50,11 @@ PARTS = {
 Parts that were worse, or no better, and are gone from the code keep their measurements in the file of results.
 """
 ORDERS = {"table": ("train.table_orders=1",), "any": ("train.table_orders=0",), "half and half": ()}
-TREES = ("lightgbm", "xgboost", "catboost", "decision_tree")
+TREES = ("lightgbm", "xgboost", "catboost", "decision_tree", "none")
 N_TREES = (5, 10, 20, 50, 100)
 MASKS = (0.0, 0.2, 0.4, 0.6, 0.8)
-TEMPERATURES = (0.2, 0.5, 1.0, 1.5, 2.0)
+TEMPERATURES = {"auto": (0.2, 0.5, 1.0, 1.5, 2.0), "small NM": (0.1, 0.2, 0.5, 1.0, 2.0)}
+"""Of numbers. That of categories is the same in `auto`, and twice as high in NM, as the paper has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,31 +87,46 @@ def ablations() -> list[GeneratorSpec]:
 
 
 def curves() -> list[GeneratorSpec]:
-    """Return models with one setting varied over a range: tree model, number of trees, masks, temperature."""
+    """Return models with one setting varied over a range: tree model, number of trees, masks, temperature.
+
+    The paper varies trees in S, masks and temperature in NM. Masks of leaves are varied in NM alone: in half of the
+    rows that `auto` learns all leaves are hidden whatever the ratio, which its ratio then does not show.
+    """
     made = []
-    for base in BASES:
+    for base in ("auto", "small S"):
         made += [variant(base, "tree model", name, tree_settings(base, name)) for name in TREES]
-        made += [variant(base, "number of trees", n, (f'tree.params={{"n_estimators": {n}}}',)) for n in N_TREES]
-        for share in MASKS:
-            masks = tuple(f"train.{part}_mask=[{share}, {share}]" for part in ("leaf", "value"))
-            made.append(variant(base, "mask ratio", share, masks))
-        for heat in TEMPERATURES:
-            both = tuple(f"sampling.temperature_{part}={heat}" for part in ("category", "numeric"))
+        made += [variant(base, "number of trees", n, (_n_trees(n),)) for n in N_TREES]
+    for base, part in (("auto", "value"), ("small NM", "value"), ("small NM", "leaf")):
+        made += [variant(base, f"{part} mask", m, (f"train.{part}_mask=[{m}, {m}]",)) for m in MASKS]
+    for base, heats in TEMPERATURES.items():
+        times = 2 if base == "small NM" else 1
+        for heat in heats:
+            both = (f"sampling.temperature_category={times * heat}", f"sampling.temperature_numeric={heat}")
             made.append(variant(base, "temperature", heat, both))
     return made
 
 
+def _n_trees(n: int) -> str:
+    return f'tree.params={{"n_estimators": {n}, "num_leaves": {LEAVES}}}'
+
+
 def tree_settings(base: str, name: str) -> tuple[str, ...]:
     """Return settings that give each tree library about the same size; `auto` sizes them itself."""
-    if base == "auto":
+    if base == "auto" or name == "none":
         return (f"tree.model={name}",)
     sizes = {
-        "lightgbm": '{"n_estimators": 20, "num_leaves": 15}',
+        "lightgbm": f'{{"n_estimators": 20, "num_leaves": {LEAVES}}}',
         "xgboost": '{"n_estimators": 20, "max_depth": 4}',
         "catboost": '{"iterations": 20, "depth": 4}',
         "decision_tree": '{"max_leaf_nodes": 30}',
     }
     return (f"tree.model={name}", f"tree.params={sizes[name]}")
+
+
+def protocol(experiment: str, utility: str = "quick", split: str = "seed") -> str:
+    """Return the name under which runs are kept: those with other evaluators or splits are other experiments."""
+    said = (("tuned evaluators", utility == "tuned"), ("one split", split == "one"))
+    return ", ".join([experiment, *(words for words, other in said if other)])
 
 
 EXPERIMENTS = {

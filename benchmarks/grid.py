@@ -19,7 +19,7 @@ class Runs:
 
     def __init__(self, settings: Mapping[str, Any], files: Mapping[str, Path]) -> None:
         self.data = None if settings["data"] is None else Path(settings["data"])
-        self.limits = Limits(budget_seconds=settings["budget_seconds"], told=settings["told"])
+        self.limits = Limits(**settings["limits"])
         self.samples = Path(settings["samples"])
 
     def __call__(self, job: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def compare_in_parallel(
     ]
     settings = {
         "data": None if data is None else str(data.absolute()), "samples": str(samples.absolute()),
-        "budget_seconds": limits.budget_seconds, "told": limits.told,
+        "limits": vars(limits),
     }  # fmt: skip
     for _, result in workers.run(WORK, left, settings, engine=engine, workers=jobs):
         run = Run(**result)

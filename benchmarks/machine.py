@@ -17,7 +17,7 @@ RIVALS = {
 }  # fmt: skip
 
 
-def describe() -> dict[str, object]:
+def describe(threads: int = 1, device: str = "auto") -> dict[str, object]:
     """Plain facts."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
     versions = {}
@@ -31,9 +31,17 @@ def describe() -> dict[str, object]:
         "memory_gib": round(pages / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "threads per run": 1,
+        "threads per run": threads,
+        "gpu": _gpu() if device == "auto" else None,
         "versions": versions | {package: pinned(name, package) for name, package in RIVALS.items()},
     }
+
+
+def _gpu() -> str | None:
+    """The model of the GPU that runs may use."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def pinned(environment: str, package: str) -> str:
@@ -45,7 +53,7 @@ def pinned(environment: str, package: str) -> str:
     return "unknown"
 
 
-def write(path: Path) -> None:
+def write(path: Path, threads: int = 1, device: str = "auto") -> None:
     """Write the facts next to the results."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(describe(), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(describe(threads, device), indent=1) + "\n", encoding="utf-8")

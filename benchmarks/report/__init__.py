@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 
 from tabtreeformer.errors import ConfigError
-from tabtreeformer.evaluation.compare import Results
+from tabtreeformer.evaluation.compare import COMPARISON, Results
 
+from ..experiments import protocol
 from ..generators import GENERATORS
 from ..pages import put
 from ..tables import LARGE, SMALL
@@ -26,17 +27,31 @@ COMPARED = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR 
 """Columns of the comparison in docs/lab/experiments.md."""
 
 
-def write(results: Path, out: Path, *, samples: Path, data: Path, root: Path | None = None) -> None:
-    """Write all tables in three formats and all figures in two, and with `root` the pages of that checkout."""
-    runs, ablations, equal = (Results(results, name).read() for name in ("comparison", "ablations", "equal-time"))
+def write(
+    results: Path,
+    out: Path,
+    *,
+    samples: Path,
+    data: Path,
+    root: Path | None = None,
+    utility: str = "quick",
+    split: str = "seed",
+) -> None:
+    """Write all tables in three formats and all figures in two, and with `root` the pages of that checkout.
+
+    `utility` and `split` say how the runs were scored and split; those of other ways are not mixed in.
+    """
+    names = [protocol(name, utility, split) for name in (COMPARISON, "ablations", "equal-time")]
+    runs, ablations, equal = (Results(results, name).read() for name in names)
     if runs.empty:
-        raise ConfigError(f"there are no results in {results}; make some with: python -m benchmarks run")
+        raise ConfigError(f"{results} has no runs of {names[0]}; make some with: python -m benchmarks run")
     tables = build_tables(runs, ablations, equal)
     for name, (caption, frame) in tables.items():
         forms.write_all(out / "tables", name, frame, caption)
     drawn = draw(runs, ablations, equal, out / "figures", samples, data)
     machine = results.with_name("machine.json")
     facts = json.loads(machine.read_text(encoding="utf-8")) if machine.exists() else {}
+    facts |= {"utility": utility, "split": split}
     if root is not None:
         write_page(root / PAGE, tables, drawn, runs, facts, out / "figures")
         write_marked(root, results, tables)

@@ -25,10 +25,10 @@ START = """# Comparison with other generators
 
 Written by `python -m benchmarks report --pages .` from `benchmarks/results/`; do not edit.
 
-All generators learn the same 80 % of a table (split by the seed) and draw as many rows as they learned. All rows are
+All generators learn the same 80 % of a table ({split}) and draw as many rows as they learned. All rows are
 scored by the same code: utility is the signed relative error of models trained on them compared with models trained on
-real rows, tested on the other 20 % (`quick` settings, not tuned as in the paper); Shape and Trend are measured against
-the training rows. Each run is a process on one thread (`OMP_NUM_THREADS=1`). Times are processor seconds, which depend
+real rows, tested on the other 20 % ({utility}); Shape and Trend are measured against
+the training rows. Each run is a process on {threads}. Times are processor seconds, which depend
 little on the load of the machine (it was busy during many runs, which costs caches and so some processor time).
 
 What to know before comparing:
@@ -63,7 +63,7 @@ def compose(
     folder: str,
 ) -> str:
     """Put the page together; a section without a table is not written."""
-    parts = [START, _machine(facts), _extent(runs)]
+    parts = [_start(facts), _machine(facts), _extent(runs)]
     sections = (
         ("In one table", ("complete", "summary"), ("radar", "pareto")),
         ("Compared with auto, run by run", ("against",), ()),
@@ -86,12 +86,28 @@ def compose(
     return "\n".join(parts)
 
 
+def _start(facts: Mapping[str, Any]) -> str:
+    """Say how the runs were made."""
+    splits = {"seed": "split by the seed", "one": "one split for all seeds, as in the paper"}
+    settings = {
+        "quick": "`quick` settings, not tuned as in the paper",
+        "tuned": "tuned with 30 trials, as in the paper",
+    }
+    threads = facts.get("threads per run", 1)
+    return START.format(
+        split=splits[facts.get("split", "seed")],
+        utility=settings[facts.get("utility", "quick")],
+        threads="one thread (`OMP_NUM_THREADS=1`)" if threads == 1 else f"{threads} threads",
+    )
+
+
 def _machine(facts: Mapping[str, Any]) -> str:
-    if not facts:
+    if "cores" not in facts:
         return ""
+    gpu = facts.get("gpu") or "no GPU"
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return (
-        f"Made on {facts['cores']} cores with {facts['memory_gib']} GiB of memory and no GPU, {facts['system']}, "
+        f"Made on {facts['cores']} cores with {facts['memory_gib']} GiB of memory and {gpu}, {facts['system']}, "
         f"Python {facts['python']}: {versions}.\n"
     )
 

@@ -1,17 +1,22 @@
 """Ablations are settings that exist and change something; rivals written here learn."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
+import pandas as pd
 import pytest
 from benchmarks.__main__ import main
 from benchmarks.experiments import BASES, ablations, curves
 from benchmarks.generators import GENERATORS, HERE
+from benchmarks.report.printed import FOLDER
+from benchmarks.tables import LARGE, OPENML, SMALL
 
 from benchmarks import __main__ as entry
 from tabtreeformer.config.override import parse_settings
-from tabtreeformer.config.presets import configure
-from tabtreeformer.evaluation.compare import Limits, Results, compare, runner
+from tabtreeformer.config.presets import PRESETS, configure
+from tabtreeformer.evaluation.compare import Limits, Results, Run, compare, runner
 from tabtreeformer.evaluation.compare.worker import _load
 
 from .conftest import GOOD
@@ -28,7 +33,7 @@ def test_every_variant_is_a_setting_and_most_differ_from_the_whole():
             same.append(spec.name)
     assert len({spec.name for spec in VARIANTS}) == len(VARIANTS)
     # What is varied passes through the value that the preset has.
-    assert {name.split(" | ")[2] for name in same} <= {"whole", "lightgbm", "20", "50", "1.0"}
+    assert {name.split(" | ")[2] for name in same} <= {"whole", "lightgbm", "20", "50", "1.0", "0.0", "0.1"}
     assert "small S | part | whole" in same
 
 
@@ -176,12 +181,12 @@ def test_a_generator_that_misjudges_its_time_is_out_of_it(table, generator, tmp_
 def test_names_that_do_not_exist_are_said(tmp_path):
     with pytest.raises(SystemExit, match="no generator 'nobody'"):
         main(["run", "--generators", "nobody", "--data", str(tmp_path)])
-    with pytest.raises(SystemExit, match="no results"):
+    with pytest.raises(SystemExit, match="no runs of comparison"):
         main(["report", "--results", str(tmp_path / "none.csv")])
 
 
 def test_experiments_share_a_file_of_results_and_count_only_their_own_runs(table, generator, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "scores_of", lambda *_: {})
+    monkeypatch.setattr(runner, "scores_of", lambda *_, **__: {})
     one, other = (Results(tmp_path / "runs.csv", name) for name in ("comparison", "orders"))
     limits, spec = Limits(budget_seconds=60), generator(GOOD)
     assert len(list(compare([table], [spec], [0], one, limits))) == 1
@@ -203,3 +208,107 @@ def test_rows_made_in_a_given_time_are_kept_apart(tmp_path, monkeypatch):
     main(["run", *where])
     main(["run", "equal-time", "--budget", "1m,5m", *where])
     assert places == [tmp_path, tmp_path / "1m", tmp_path / "5m"]
+
+
+def arguments(tmp_path, *more):
+    files = ["--results", str(tmp_path / "runs.csv"), "--samples", str(tmp_path / "samples")]
+    return ["run", "--tables", "made", "--data", str(tmp_path), "--generators", "marginals", *files, *more]
+
+
+@pytest.fixture
+def made(table, tmp_path, monkeypatch):
+    """The options reach the runs; what they compute is tested elsewhere."""
+    seen = []
+
+    def run_one(table, spec, seed, limits, **_):
+        seen.append((limits, table.split(limits.split_of(seed))[0].index.size, table.split(limits.split_of(seed))[0]))
+        return Run(table.name, spec.name, seed, limits.budget_seconds, "ok", "", {"shape": 1.0})
+
+    monkeypatch.setattr(entry, "load", lambda name, folder: table)
+    monkeypatch.setattr(runner, "run_one", run_one)
+    return seen
+
+
+def test_tuned_evaluators_and_threads_reach_the_run(made, tmp_path):
+    main(arguments(tmp_path, "--seeds", "1", "--utility", "tuned", "--threads", "8", "--budget", "none"))
+    ((limits, *_),) = made
+    assert (limits.utility, limits.threads, limits.budget_seconds) == ("tuned", 8, float("inf"))
+    assert (limits.device, limits.split) == ("auto", "seed")
+    assert Results(tmp_path / "runs.csv").read().empty
+    assert not Results(tmp_path / "runs.csv", "comparison, tuned evaluators").read().empty
+
+
+@pytest.mark.parametrize(("split", "same"), [("one", True), ("seed", False)])
+def test_one_split_gives_every_seed_the_rows_of_the_first(made, tmp_path, split, same):
+    main(arguments(tmp_path, "--seeds", "2", "--split", split))
+    (*_, first), (*_, second) = made
+    assert first.equals(second) is same
+
+
+def test_the_evaluators_are_tuned_where_the_run_says_so(table, generator, monkeypatch):
+    modes = []
+
+    def noted(*_, **options):
+        modes.append(options["utility"])
+        raise ValueError("enough")
+
+    monkeypatch.setattr(runner, "evaluate", noted)
+    runner.run_one(table, generator(GOOD), 0, Limits(budget_seconds=60, utility="tuned"))
+    assert modes == ["tuned"]
+
+
+def config_of(spec):
+    return configure(spec.options["preset"], parse_settings(spec.options["settings"]))
+
+
+def test_the_ordinal_weights_of_the_small_s_reach_as_far_as_the_papers():
+    for base in ("small S", "small NM"):
+        preset, shape = BASES[base]
+        small, paper = configure(preset, parse_settings(shape)), PRESETS[preset]
+        assert small.train.ordinal_loss * small.tokens.quantiles == pytest.approx(5)
+        assert paper.train.ordinal_loss * paper.tokens.quantiles == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "values"),
+    [
+        ("small S | number of trees | ", "n_estimators", [5, 10, 20, 50, 100]),
+        ("small NM | leaf mask | ", "leaf_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
+        ("small NM | value mask | ", "value_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
+        ("auto | value mask | ", "value_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
+        ("small S | tree model | ", "model", ["lightgbm", "xgboost", "catboost", "decision_tree", "none"]),
+        ("small NM | temperature | ", "temperature_numeric", [0.1, 0.2, 0.5, 1.0, 2.0]),
+    ],
+)
+def test_curves_vary_what_they_name_and_nothing_else(name, field, values):
+    found = [config_of(spec).to_json() for spec in VARIANTS if spec.name.startswith(name)]
+    seen = []
+    for config in found:
+        for section in ("tree", "train", "sampling"):
+            if field in config[section]:
+                value = config[section].pop(field)
+        if field in config["tree"]["params"]:
+            value = config["tree"]["params"].pop(field)
+        seen.append(tuple(value) if isinstance(value, list) else value)
+        if field == "temperature_numeric":
+            assert config["sampling"].pop("temperature_category") == pytest.approx(2 * value)
+        if field == "model":
+            config["tree"].pop("params")  # each library has its own
+        else:
+            assert config["tree"]["params"]["num_leaves"] == 15
+    assert seen == values
+    assert all(config == found[0] for config in found)
+
+
+def test_the_tables_are_the_papers():
+    listed = pd.read_csv(FOLDER / "datasets.csv").set_index("name")
+    assert set(OPENML) == set(listed.index) == {*SMALL, *LARGE}
+    assert len(OPENML) == 9
+    folder = Path("../shared/data")
+    if not (folder / "datasets.json").exists():
+        pytest.skip("the tables themselves are not part of the repository")
+    for name in SMALL:
+        frame = pd.read_csv(folder / f"{name}.csv")
+        labels = next(d for d in json.loads((folder / "datasets.json").read_text()) if d["name"] == name)["categorical"]
+        expected = listed.loc[name, ["rows", "features", "categorical"]].tolist()
+        assert [len(frame), frame.shape[1], len(labels)] == expected, name

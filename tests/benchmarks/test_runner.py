@@ -189,3 +189,15 @@ def test_the_worker_needs_nothing_of_this_package():
     folder = str(runner.Path(runner.worker.__file__).parent)
     out = subprocess.run([sys.executable, "-I", "-c", code, folder], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("device", "hidden"), [("auto", None), ("cpu", "")])
+def test_a_gpu_and_threads_are_given_where_asked_for(generator, monkeypatch, device, hidden):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    variables = runner.environment_of(generator(GOOD), Limits(threads=4, device=device))
+    assert variables.get("CUDA_VISIBLE_DEVICES") == hidden
+    assert {variables[name] for name in runner.THREADS} == {"4"}
+
+
+def test_without_a_limit_nothing_ends_a_run(table, generator, no_scores):
+    assert run_one(table, generator(GOOD), 0, Limits(budget_seconds=float("inf"))).status == "ok"

@@ -26,6 +26,12 @@ def test_configs_of_earlier_versions_are_read_unless_they_use_what_is_gone(prese
             Config.from_json(changed)
 
 
+@pytest.mark.parametrize(("flag", "function", "sigma"), [(True, "sigmoid", 0.005), (False, "none", 0.0)])
+def test_flags_of_earlier_versions_mean_what_they_did(flag, function, sigma):
+    config = Config.from_json({"model": {"quantile_embedding": flag}, "train": {"ordinal_loss": flag}})
+    assert (config.model.quantile_embedding, config.train.ordinal_loss) == (function, sigma)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_config_survives_json(preset):
     config = configure(preset, {"tree": {"params": {"n_estimators": 7}}, "train": {"leaf_mask": [0.1, 0.2]}})

@@ -38,13 +38,13 @@ S = {
     "tokens": {"scheme": "quantile", "bins": 10, "quantiles": 1000, "rare_floor": 0},
     "model": {
         "backbone": "gpt2", "width": 256, "feed_forward": 1024, "heads": 8, "layers": 6, "dropout": 0.1,
-        "softmax": "vocabulary", "pool": 1, "quantile_embedding": True, "backbone_options": {},
+        "softmax": "vocabulary", "pool": 1, "quantile_embedding": "sigmoid", "backbone_options": {},
     },
     "train": {
         "steps": 5000, "batch_size": 128, "accumulate": 1, "learning_rate": 5e-4, "matrix_rate": 0.0, "clip": 1.0,
         "shared_share": 0.1, "prompts": "trained", "margins": False, "validation_rows": None, "leaf_mask": [0.5, 0.75],
         "table_orders": 0.0, "value_mask": [0.25, 0.5], "validate_every": 100, "patience": 3, "gap_limit": None,
-        "restore_best": True, "ordinal_loss": True, "precision": "auto",
+        "restore_best": True, "ordinal_loss": 0.005, "precision": "auto",
     },
     "sampling": {
         "temperature_category": 2.0, "temperature_numeric": 1.0, "together": False, "leaf_prompts": True,
@@ -116,7 +116,7 @@ CHECKS = {
         for theirs, ours in (("hidden", "width"), ("feed_forward", "feed_forward"), ("heads", "heads"))
     },
     "transformer.n_layers": both("model", "layers"),
-    "loss.sigma": lambda: inspect.signature(ordinal_weights).parameters["sigma"].default,
+    "loss.sigma": both("train", "ordinal_loss"),
     "loss.m": lambda: inspect.signature(ordinal_weights).parameters["floor"].default,
     "masking.leaf_ratio_range": masks("leaf_mask"),
     "masking.value_ratio_range": masks("value_mask"),

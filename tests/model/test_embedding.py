@@ -7,7 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabtreeformer.model.embedding import offsets, quantile_embedding, scale_factors
+from tabtreeformer.config.settings import ModelConfig
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.model.embedding import CORES, offsets, quantile_embedding, scale_factors
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 256, 768])
@@ -37,13 +39,37 @@ def test_row_norms_are_those_computed_for_the_sizes_of_the_paper():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(2, 60), st.integers(1, 40), st.sampled_from([1.0, 1.5, 2.0, 7.0, math.inf]))
-def test_distances_on_one_side_keep_the_order_of_the_ids(n, width, p):
-    """The paper's theorem on quantile embeddings."""
-    table = quantile_embedding(n, width).double()
+@given(
+    st.integers(2, 60),
+    st.integers(1, 40),
+    st.sampled_from([1.0, 1.5, 2.0, 7.0, math.inf]),
+    st.sampled_from(["sigmoid", "tanh", "softsign"]),
+)
+def test_distances_on_one_side_keep_the_order_of_the_ids(n, width, p, core):
+    """The paper's theorem on quantile embeddings, and other strictly monotone functions."""
+    table = quantile_embedding(n, width, core).double()
     distance = torch.cdist(table, table, p=p)
     for i in range(0, n, max(1, n // 6)):
         for j, k in itertools.pairwise(range(i, n)):
             assert distance[i, j] < distance[i, k]
         for j, k in itertools.pairwise(range(i, -1, -1)):
             assert distance[i, j] < distance[i, k]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_every_function_is_bounded_rises_and_changes_most_in_the_middle(core):
+    x = torch.linspace(-40, 40, 2001, dtype=torch.float64)
+    y = CORES[core](x)
+    assert (y.diff() >= 0).all()
+    assert y.abs().max() <= 1
+    assert CORES[core](torch.tensor([-2.0, 2.0])).diff().item() > 0.4 * (y[-1] - y[0])
+    table = quantile_embedding(50, 24, core)
+    assert (table.diff(dim=0) >= 0).all()
+    assert len(torch.unique(table, dim=0)) == 50
+
+
+def test_functions_start_networks_that_differ_and_an_unknown_one_is_named():
+    tables = [quantile_embedding(9, 8, core) for core in CORES]
+    assert all(not torch.equal(a, b) for a, b in itertools.combinations(tables, 2))
+    with pytest.raises(ConfigError, match="sigmoid, tanh, softsign, ramp, none"):
+        ModelConfig(quantile_embedding="sine")

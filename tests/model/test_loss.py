@@ -62,7 +62,7 @@ def test_loss_equals_a_plain_loop_over_the_equations():
 
 def test_without_the_ordinal_part_it_is_plain_cross_entropy():
     tokens, logits = tokens_and_logits()
-    loss = RowLoss(LAYOUT, TrainConfig(ordinal_loss=False))(logits, tokens, AS_THEY_ARE)
+    loss = RowLoss(LAYOUT, TrainConfig(ordinal_loss=0))(logits, tokens, AS_THEY_ARE)
     torch.testing.assert_close(loss, F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()))
 
 
@@ -132,3 +132,12 @@ def test_rows_without_numbers_have_a_loss():
     tokens = torch.tensor([[0, 3, 1]])
     loss = RowLoss(layout, TrainConfig())(torch.zeros(1, 2, 5), tokens, AS_THEY_ARE)
     assert loss.item() == pytest.approx(math.log(5))
+
+
+@pytest.mark.parametrize(("n", "sigma"), [(1000, 0.005), (100, 0.05)])
+def test_sigma_says_how_far_near_misses_reach(n, sigma):
+    weights = ordinal_weights(n, sigma=sigma)[n // 2]
+    near = weights[n // 2 : n // 2 + 11]  # five tokens away, in either case
+    assert near[[0, 5, 10]].tolist() == pytest.approx([0.5, 1.5 - math.exp(-1), 1.5 - math.exp(-4)], abs=1e-6)
+    layout = TokenLayout.build([], [Slot(SlotKind.BIN, 0, 2), Slot(SlotKind.QUANTILE, 0, n)])
+    torch.testing.assert_close(RowLoss(layout, TrainConfig(ordinal_loss=sigma)).log_weights[n // 2].exp(), weights)

@@ -34,7 +34,7 @@ def test_quantile_tokens_start_ordered_and_can_be_trained():
     quantiles = LAYOUT.quantile_tokens
     torch.testing.assert_close(network.embedding.weight[quantiles.start :], quantile_embedding(9, 16))
     assert network.embedding.weight.requires_grad
-    assert model(quantile_embedding=False).embedding.weight[quantiles.start :].std().item() == pytest.approx(
+    assert model(quantile_embedding="none").embedding.weight[quantiles.start :].std().item() == pytest.approx(
         0.02, rel=0.3
     )
     assert network.embedding.weight[: quantiles.start].std().item() == pytest.approx(0.02, rel=0.3)

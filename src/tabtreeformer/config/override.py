@@ -115,12 +115,25 @@ FITTING_ONLY = frozenset(
 """Settings that said how a model is fitted: one that is fitted is read whatever they were."""
 
 
+WERE_FLAGS: Mapping[str, tuple[Any, Any]] = {
+    "model.quantile_embedding": ("none", "sigmoid"),
+    "train.ordinal_loss": (0.0, 0.005),
+}
+"""Settings that were false or true in earlier versions, and what these mean now."""
+
+
 def without_retired(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections of a config in plain data, without settings that no longer exist."""
+    """The sections of a config in plain data, without settings that no longer exist and with those that were flags."""
     model = data.get("model")
     softmax = model.get("softmax", "vocabulary") if isinstance(model, Mapping) else "vocabulary"
     return {
-        section: {name: value for name, value in fields.items() if not _is_retired(f"{section}.{name}", value, softmax)}
+        section: {
+            name: WERE_FLAGS[f"{section}.{name}"][value]
+            if isinstance(value, bool) and f"{section}.{name}" in WERE_FLAGS
+            else value
+            for name, value in fields.items()
+            if not _is_retired(f"{section}.{name}", value, softmax)
+        }
         if isinstance(fields, Mapping)
         else fields
         for section, fields in data.items()

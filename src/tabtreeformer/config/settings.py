@@ -95,8 +95,9 @@ class ModelConfig:
     """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`)."""
     pool: int = 1
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
-    quantile_embedding: bool = True
-    """With softmax `vocabulary`: initialise quantile tokens with the paper's ordered embedding, not at random."""
+    quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none"] = "sigmoid"
+    """With softmax `vocabulary`: the function of the ordered embeddings that quantile tokens start from (the paper:
+    `sigmoid`; `ramp` is piecewise linear); `none`: they start at random."""
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of a Hugging Face config, e.g. {"num_key_value_heads": 2}."""
 
@@ -106,6 +107,7 @@ class ModelConfig:
         if self.width % self.heads:
             raise ConfigError(f"model.heads must divide model.width, got heads={self.heads}, width={self.width}")
         one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
+        one_of("model.quantile_embedding", self.quantile_embedding, ("sigmoid", "tanh", "softsign", "ramp", "none"))
         _at_least("model.pool", self.pool, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
             raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
@@ -161,8 +163,9 @@ class TrainConfig:
     """Stop when a network finds its own rows likelier than others by more than this, in nats per row; null: never."""
     restore_best: bool = True
     """Keep the weights of the best validation instead of the last ones."""
-    ordinal_loss: bool = True
-    """Ordinal cross-entropy on quantile tokens; plain cross-entropy otherwise."""
+    ordinal_loss: float = 0.005
+    """σ of the ordinal cross-entropy on quantile tokens: near misses within σ times their number cost less (5 of the
+    paper's 1000); 0: plain cross-entropy."""
     precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
     """Number format; `auto` is fp16 on a GPU and fp32 on a CPU."""
 
@@ -174,6 +177,8 @@ class TrainConfig:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
         if not self.matrix_rate >= 0:
             raise ConfigError(f"train.matrix_rate must be at least 0, got {self.matrix_rate!r}")
+        if not self.ordinal_loss >= 0:
+            raise ConfigError(f"train.ordinal_loss must be at least 0, got {self.ordinal_loss!r}")
         if self.gap_limit is not None and not self.gap_limit > 0:
             raise ConfigError(f"train.gap_limit must be above 0 or null, got {self.gap_limit!r}")
         if not 0 <= self.shared_share < 1:

@@ -6,8 +6,11 @@ are spread evenly over [-2s, 2s]. Every dimension grows with the id, so distance
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 def scale_factors(width: int) -> Tensor:
@@ -22,12 +25,21 @@ def offsets(width: int) -> Tensor:
     return (-4 * s**3 + (4 * d + 2) * s) / (2 * s - 1)
 
 
-def quantile_embedding(n_quantiles: int, width: int) -> Tensor:
-    """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d).
+CORES: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": torch.sigmoid,
+    "tanh": lambda x: torch.tanh(x / 2),
+    "softsign": lambda x: functional.softsign(x / 2),
+    "ramp": lambda x: torch.clamp(x / 4 + 0.5, 0, 1),
+}
+"""Monotone, bounded functions; the paper takes the first and names the others. All change most over [-2, 2]."""
+
+
+def quantile_embedding(n_quantiles: int, width: int, core: str = "sigmoid") -> Tensor:
+    """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d); `core` may be another function than the sigmoid.
 
     NOTE[PAPER]: the paper's Q is 1000, and also "the total Q quantile tokens"; the two differ where no column has 1000
     quantiles. We divide by the number of tokens that exist, because a table of few distinct values would otherwise use
     only the start of the curve, with embeddings nearly equal. With 1000 quantiles both are the same.
     """
     place = torch.arange(n_quantiles, dtype=torch.float64) / n_quantiles - 0.5  # (Q,)
-    return torch.sigmoid(4 * scale_factors(width) * place[:, None] + offsets(width)).float()  # (Q, d)
+    return CORES[core](4 * scale_factors(width) * place[:, None] + offsets(width)).float()  # (Q, d)

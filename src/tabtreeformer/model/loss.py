@@ -58,7 +58,8 @@ class RowLoss(nn.Module):
         self.quantile_range = layout.quantile_tokens
         self.register_buffer("quantile_rows", torch.nonzero(quantile)[:, 0])
         self.register_buffer("other_rows", torch.nonzero(~quantile)[:, 0])
-        weights = ordinal_weights(len(self.quantile_range))
+        n = len(self.quantile_range)
+        weights = ordinal_weights(n, sigma=config.ordinal_loss) if config.ordinal_loss else torch.ones(n, n)
         self.register_buffer("log_weights", weights.log())
 
     def forward(self, hidden: Tensor, tokens: Tensor, to_logits: Callable[[Tensor], Tensor]) -> Tensor:

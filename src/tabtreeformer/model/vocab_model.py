@@ -36,9 +36,10 @@ class VocabModel(Network):
         self.embedding = nn.Embedding(n_rows["embedding"], config.width)
         nn.init.normal_(self.embedding.weight, std=INIT_STD, generator=generator)
         quantiles = layout.quantile_tokens
-        if config.quantile_embedding and len(quantiles):
+        if config.quantile_embedding != "none" and len(quantiles):
+            start = quantile_embedding(len(quantiles), config.width, config.quantile_embedding)
             with torch.no_grad():
-                self.embedding.weight[quantiles.start :] = quantile_embedding(len(quantiles), config.width)
+                self.embedding.weight[quantiles.start :] = start
         self.backbone = build_backbone(config, n_rows["positions"], generator)
 
     @property

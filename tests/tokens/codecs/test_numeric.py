@@ -123,3 +123,10 @@ def test_files_of_earlier_versions_load_unless_they_have_further_levels():
     for change in ({"split_sizes": [3]}, {"decode_by": "draw"}):
         with pytest.raises(ValueError, match="no longer supported"):
             NumericCodec.from_json(plain | change)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-2, 1e120])
+def test_columns_of_extreme_scales_keep_their_quantiles(scale):
+    values = rng().normal(size=200)
+    plain, scaled = learn(values, quantiles=50), learn(values * scale, quantiles=50)
+    assert np.array_equal(scaled.encode(pd.Series(values * scale)), plain.encode(pd.Series(values)))

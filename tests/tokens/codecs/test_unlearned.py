@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabtreeformer.config.presets import PRESETS
 from tabtreeformer.config.settings import TokenConfig
-from tabtreeformer.data.schema import Column
+from tabtreeformer.data.schema import Column, Schema
+from tabtreeformer.tokens import TableCodec
 from tabtreeformer.tokens.codecs.patterns import Pattern
 from tabtreeformer.tokens.codecs.row_numbers import RowNumbers
 from tabtreeformer.tokens.codecs.unlearned import KeyCodec, TextCodec
@@ -138,3 +140,17 @@ def test_the_placeholder_can_be_chosen():
 def test_a_text_never_seen_counts_as_rare():
     codec = TextCodec.learn(pd.Series(["a"] * 9 + ["b"] * 2), TEXT, CONFIG)
     assert codec.encode(pd.Series(["a", "zzz"])).tolist() == [[0], [1]]
+
+
+def test_rare_texts_of_the_papers_presets_are_made_up_unless_the_column_is_called_categorical():
+    names = pd.Series([f"{a} {b}" for a in ("often", "rare") for b in range(300)])
+    names[:300] = "often"
+    df = pd.DataFrame({"name": names})
+    schema = Schema.infer(df)
+    assert schema.column("name").kind == "text"
+    tokens = PRESETS["S"].tokens
+    as_text = TableCodec.learn(df, schema, tokens)
+    written = as_text.decode(as_text.encode(df), rng())
+    assert not set(written["name"]) - {"often"} & set(names)
+    as_labels = TableCodec.learn(df, schema.with_kind("name", "categorical"), tokens)
+    pd.testing.assert_frame_equal(as_labels.decode(as_labels.encode(df), rng()), df)

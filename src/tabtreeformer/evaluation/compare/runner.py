@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -11,12 +12,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from ...errors import TabTreeFormerError
 from .. import evaluate
+from ..context import UtilityMode
 from ..metrics.evaluators import EVALUATORS
 from . import worker
 from .generators import GeneratorSpec
@@ -34,18 +36,30 @@ UNFIT = (TabTreeFormerError, ValueError, TypeError, ArithmeticError, LookupError
 """What evaluating rows raises that are not a table like the real one."""
 START_SECONDS = 60.0
 """Additional time for starting Python and importing libraries."""
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long a run may take, and whether the generator knows."""
+    """What a run may use, how its rows are split, and how they are scored."""
 
     budget_seconds: float = 600.0
-    """Processor seconds for fit and sample together; with one thread, elapsed time on an idle machine."""
+    """Processor seconds for fit and sample together, infinite: no limit; with one thread, the time by the clock."""
     told: bool = False
     """Whether generators are asked to make the best of this time, as in the comparison at equal time."""
+    threads: int = 1
+    """Threads of a run."""
+    device: Literal["auto", "cpu"] = "auto"
+    """`cpu` hides the GPUs of the machine."""
+    split: Literal["seed", "one"] = "seed"
+    """A split per seed, or that of seed 0 for all of them, so that only the generators differ (the paper)."""
+    utility: UtilityMode = "quick"
+    """Evaluators with fixed settings, or tuned as in the paper."""
+
+    def split_of(self, seed: int) -> int:
+        """The seed of the split that a run has."""
+        return seed if self.split == "seed" else 0
 
 
 def compare(
@@ -82,7 +96,7 @@ def run_one(
     remembered: dict[Any, Any] | None = None,
 ) -> Run:
     """Fit, sample and evaluate once. Whatever goes wrong with a generator is part of the result."""
-    train, test = table.split(seed)
+    train, test = table.split(limits.split_of(seed))
     if generator.file is None:
         values = held_out(train, test, table.target, seed)
         return Run(table.name, generator.name, seed, limits.budget_seconds, OK, "", values)
@@ -97,7 +111,7 @@ def run_one(
             place.mkdir(parents=True, exist_ok=True)
             rows.to_csv(place / f"{_file_name(generator.name)}-{seed}.csv", index=False)
         try:
-            values |= scores_of(train, test, rows, table.target, seed, remembered)
+            values |= scores_of(train, test, rows, table.target, seed, remembered, limits.utility)
         except UNFIT as error:  # such rows are a failure of their generator, not of the comparison
             status, message = FAILED, f"the rows cannot be evaluated: {type(error).__name__}: {error}"[:400]
     return Run(table.name, generator.name, seed, limits.budget_seconds, status, message, values)
@@ -121,12 +135,13 @@ def work(
         "n_rows": len(train),
         "parent": os.getpid(),
         "seed": seed,
-        "cpu_seconds": allowed,
+        "cpu_seconds": allowed if math.isfinite(allowed) else None,
         "budget_seconds": limits.budget_seconds if limits.told else None,
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     wall = PATIENCE * limits.budget_seconds + START_SECONDS
-    code, log = _process([str(generator.python), worker.__file__, str(folder / "job.json")], folder, generator, wall)
+    command = [str(generator.python), worker.__file__, str(folder / "job.json")]
+    code, log = _process(command, folder, environment_of(generator, limits), wall)
     if code is None or code == OUT_OF_TIME:
         why = f"not done after {allowed:g} s of processor time" if code is not None else f"not done after {wall:g} s"
         told = f" ({limits.budget_seconds:g} s given)" if limits.told else ""
@@ -151,6 +166,7 @@ def scores_of(
     target: str,
     seed: int,
     remembered: dict[Any, Any] | None = None,
+    utility: UtilityMode = "quick",
 ) -> Mapping[str, float]:
     """Return the same scores for every generator."""
     evaluation = evaluate(
@@ -159,7 +175,7 @@ def scores_of(
         rows,
         target=target,
         metrics=METRICS,
-        utility="quick",
+        utility=utility,
         references=False,
         remembered=remembered,
         random_state=seed,
@@ -184,20 +200,29 @@ def held_out(train: pd.DataFrame, test: pd.DataFrame, target: str, seed: int) ->
     return {name: score.ceiling for name, score in evaluation.scores.items() if score.ceiling is not None}
 
 
-def _process(command: list[str], folder: Path, generator: GeneratorSpec, wall_seconds: float) -> tuple[int | None, str]:
-    """Run a command on one thread; its return code is None if it took too long."""
-    environment = {**os.environ, **ONE_THREAD, **OFFLINE}
+def environment_of(generator: GeneratorSpec, limits: Limits) -> dict[str, str]:
+    """Return the variables of a worker process: its threads, its GPUs, and where it finds this package."""
+    environment = {**os.environ, **dict.fromkeys(THREADS, str(limits.threads)), **OFFLINE}
+    if limits.device == "cpu":
+        environment["CUDA_VISIBLE_DEVICES"] = ""
     if generator.python == Path(sys.executable):
         environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     else:
         environment.pop("PYTHONPATH", None)
+    return environment
+
+
+def _process(
+    command: list[str], folder: Path, environment: dict[str, str], wall_seconds: float
+) -> tuple[int | None, str]:
+    """Run a command; its return code is None if it took too long."""
     log = folder / "log.txt"
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
         )
         try:
-            code: int | None = process.wait(wall_seconds)
+            code: int | None = process.wait(wall_seconds if math.isfinite(wall_seconds) else None)
         except subprocess.TimeoutExpired:
             code = None
         finally:
