@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Frame, area, order, within
+from tabtreeformer.laws import Frame, area, find_laws, order, within
 
 from .planted import noise, round_trip, search, shuffled, texts
 
@@ -143,3 +143,40 @@ def test_a_quantity_is_no_category():
     size = rng.integers(1, 30, 3000)
     df = pd.DataFrame({"size": size, "weight": np.round(size * 10 + rng.normal(0, 2, 3000), 2)})
     assert texts(area.find_single, df) == []
+
+
+def corners(rng, n):
+    """Two categories around each other: one is the corner of a square, the other is what the corner leaves."""
+    x, y = rng.uniform(0, 10, n).round(3), rng.uniform(0, 10, n).round(3)
+    return pd.DataFrame({"x": x, "y": y, "zone": np.where((x > 4) & (y > 4), "corner", "edge")})
+
+
+def test_an_area_may_have_any_shape():
+    rng = np.random.default_rng(0)
+    df, fresh = corners(rng, 4000), corners(rng, 4000)
+    schema = Schema.infer(df)
+    law = area.Area(("x", "y"), "zone").learn(Frame.read(schema.validate(df), schema), 5)
+    wrong = fresh.assign(zone=rng.permutation(fresh["zone"].to_numpy()))
+    back = law.restore(Frame.read(schema.validate(wrong), schema), rng, schema).table()
+    right = np.where((back["x"] > 4) & (back["y"] > 4), "corner", "edge")
+    assert (back["zone"] == right).mean() > 0.93  # one ellipse each: less than 0.85
+    assert len(law.areas["edge"]) > 4
+
+
+def test_a_category_that_is_filled_where_it_is_missing_does_not_widen_its_area():
+    rng = np.random.default_rng(1)
+    n = 2000
+    place = rng.integers(0, 8, n)
+    df = pd.DataFrame({"lat": (place // 4 * 10 + rng.uniform(0, 8, n)).round(4),
+                       "long": (place % 4 * 10 + rng.uniform(0, 8, n)).round(4),
+                       "state": np.array(list("abcdefgh"), dtype=object)[place],
+                       "city": np.array([f"town {k}" for k in rng.integers(0, 9, n)], dtype=object)})  # fmt: skip
+    gone = rng.random(n) < 0.03
+    df.loc[gone, ["state", "city"]] = None
+    df.loc[gone, ["lat", "long"]] = np.column_stack([rng.uniform(0, 18, gone.sum()), rng.uniform(0, 38, gone.sum())])
+    schema = Schema.infer(df)
+    laws = find_laws(schema.validate(df), schema, floor=5, rng=np.random.default_rng(0))
+    assert any("missing exactly where" in text for text in laws.texts)
+    (law,) = (own for own in laws.laws if isinstance(own, area.Area))
+    low, high = law._extents
+    assert (high - low < 9).all()

@@ -2,14 +2,16 @@
 
 Two numbers that together nearly always determine the category. All three columns stay as they are, so that a writer
 learns what depends on the position. Where a position is outside the area of its category, the category is replaced by
-one in whose area it lies; only a position that is in no area is moved, into the nearest one. An area is described by
-its range, mean, spread and slant (the correlation of both numbers), which are means over enough rows.
+one in whose area it lies; only a position that is in no area is moved, into the nearest one. An area consists of
+pieces, so that it may have any shape and holes; each is described by its range, mean, spread and slant (the correlation
+of both numbers), which are means over enough rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,11 +35,20 @@ MIN_EXPLAINED = 0.5
 """Minimum share of the variance in ranks of both numbers that lies between the categories."""
 MIN_DETERMINED = 0.7
 """Minimum share of held-out rows whose category follows from the position."""
-PLAUSIBLE = 0.02
+PLAUSIBLE = 0.1
 """A position that belongs to its category with at least this probability is left as it is."""
 MAX_SLANT = 0.95
+PIECE_ROWS, MAX_PIECES = 20, 32
+"""Rows that a piece of an area has at least, and pieces that an area has at most."""
+FAR = 3.0
+"""Deviations from the middle of a piece beyond which a position is moved into it."""
+WIDE_GAP = 0.3
+"""Share of the extent that an empty stretch must have for an area to be cut there instead of in its middle."""
 CHUNK = 4_000_000
 """Pairs of rows and areas that are computed at once."""
+
+Piece = tuple[float, ...]
+"""Share of all rows, low and high of both numbers, their means and deviations, and the slant."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,8 @@ class Area(PutsRight):
     near: ClassVar[bool] = True
     targets: tuple[Name, Name]
     by: Name
-    areas: Mapping[Any, tuple[float, ...]] = field(default_factory=dict)
-    """Per category: its share of rows, low and high of both numbers, their means and deviations, and the slant."""
+    areas: Mapping[Any, tuple[Piece, ...]] = field(default_factory=dict)
+    """Pieces per category."""
     decimals: tuple[int | None, int | None] = (None, None)
     support: int = 0
     exceptions: int = 0
@@ -70,7 +81,9 @@ class Area(PutsRight):
         """It applies to categories with an area; positions inside it, or less than half a range outside, keep it."""
         points, codes = self._points(frame), self._codes(frame)
         applies = (codes >= 0) & ~np.isnan(points.sum(1))
-        low, high = self._ranges()
+        if not self.areas:
+            return applies, applies
+        low, high = self._extents
         slack = 0.5 * (high - low)
         with np.errstate(invalid="ignore"):
             inside = ((points >= (low - slack)[codes]) & (points <= (high + slack)[codes])).all(1)
@@ -85,20 +98,41 @@ class Area(PutsRight):
         coded = Coded.read(frame, self.by)
         return np.array([place.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes]
 
-    def _ranges(self) -> tuple[Floats, Floats]:
-        table = np.array(list(self.areas.values())).reshape(len(self.areas), -1)
-        return table[:, [1, 3]], table[:, [2, 4]]
+    @cached_property
+    def _table(self) -> Floats:
+        """All pieces, those of a category after each other (P, 10)."""
+        return np.array([piece for pieces in self.areas.values() for piece in pieces])
+
+    @cached_property
+    def _starts(self) -> Codes:
+        """The first piece of each category (K,)."""
+        return np.cumsum([0, *(len(pieces) for pieces in self.areas.values())])[:-1]
+
+    @cached_property
+    def _extents(self) -> tuple[Floats, Floats]:
+        """Low and high of each category, of both numbers (K, 2)."""
+        low, high = self._table[:, [1, 3]], self._table[:, [2, 4]]
+        return np.minimum.reduceat(low, self._starts), np.maximum.reduceat(high, self._starts)
+
+    @cached_property
+    def _owners(self) -> Codes:
+        """The category of each piece (P,)."""
+        return np.repeat(np.arange(len(self._starts)), np.diff([*self._starts, len(self._table)]))
 
     def learn(self, frame: Frame, floor: int) -> Area:
         """Record the area of each category that enough rows have."""
         points = self._points(frame)
         there = ~np.isnan(points.sum(1))
         coded = Coded.read(frame, self.by)
-        areas: dict[Any, tuple[float, ...]] = {}
+        scale = np.maximum(points[there].std(0), 1e-300) if there.any() else np.ones(2)
+        areas: dict[Any, tuple[Piece, ...]] = {}
         for code, value in enumerate(coded.values):
             own = points[there & (coded.codes == code)]
             if value is not None and len(own) >= max(floor, 5):
-                areas[value] = _area(own, len(own) / len(points), floor)
+                least = max(PIECE_ROWS, 4 * floor, len(own) // MAX_PIECES)
+                parts = _cut(own, least, max(3 * floor, 5), scale)
+                ends = _ends(own, floor)
+                areas[value] = tuple(_piece(part, len(part) / len(points), floor, ends) for part in parts)
         decimals = [count_decimals(own[~np.isnan(own)], spare=len(own) // 100) for own in points.T]
         learned = replace(self, areas=areas, decimals=(decimals[0], decimals[1]))
         return learned.counted(frame) if areas else learned
@@ -109,33 +143,39 @@ class Area(PutsRight):
         rows = np.flatnonzero(~np.isnan(points.sum(1)) & ~frame.gaps(self.by))
         if not len(rows) or not self.areas:
             return frame.changed(schema, {})
-        chosen = codes.copy()
-        for part in np.array_split(rows, max(1, len(rows) * len(self.areas) // CHUNK)):
-            chosen[part] = self._chosen(points[part], codes[part])
-        low, high = self._ranges()
-        outside = ((points[rows] < low[chosen[rows]]) | (points[rows] > high[chosen[rows]])).any(1)
+        chosen, pieces = codes.copy(), np.zeros(len(codes), dtype=np.int64)
+        for part in np.array_split(rows, max(1, len(rows) * len(self._table) // CHUNK)):
+            chosen[part], pieces[part] = self._chosen(points[part], codes[part])
+        low, high = (ends[chosen[rows]] for ends in self._extents)
+        outside = ((points[rows] < low) | (points[rows] > high)).any(1) | self._far(points[rows], pieces[rows])
         moved = rows[outside]
-        points[moved] = _moved(points[moved], low[chosen[moved]], high[chosen[moved]], rng)
+        ends = self._table[pieces[moved]]
+        points[moved] = _moved(points[moved], ends[:, [1, 3]], ends[:, [2, 4]], rng)
         changed = rows[chosen[rows] != codes[rows]]
         return frame.changed(schema, self._cells(frame, schema, points, moved, changed, chosen))
 
-    def _chosen(self, points: Floats, codes: Codes) -> Codes:
-        """The category of each position: its own where plausible, else the likeliest whose range contains it."""
-        likely = self._likely(points)
-        low, high = self._ranges()
-        holds = np.asarray(((points[:, None] >= low) & (points[:, None] <= high)).all(2))  # (N, K)
-        inside = np.where(holds, likely, -np.inf)
-        best = np.where(np.isfinite(inside).any(1), inside.argmax(1), likely.argmax(1))
-        total = np.logaddexp.reduce(likely, axis=1)
-        rows = np.arange(len(points))
-        own = (codes >= 0) & holds[rows, codes] & (likely[rows, codes] - total >= np.log(PLAUSIBLE))
-        return np.asarray(np.where(own, codes, best))
+    def _chosen(self, points: Floats, codes: Codes) -> tuple[Codes, Codes]:
+        """The category of each position, its own where plausible, else the likeliest; and its likeliest piece there."""
+        likely = self._likely(points)  # (N, P)
+        by_category = self._of_categories(likely)  # (N, K)
+        total = np.logaddexp.reduce(by_category, axis=1)
+        plausible = by_category[np.arange(len(points)), codes] - total >= np.log(PLAUSIBLE)
+        chosen = np.asarray(np.where((codes >= 0) & plausible, codes, by_category.argmax(1)))
+        return chosen, np.asarray(np.where(self._owners != chosen[:, None], -np.inf, likely).argmax(1))
+
+    def _of_categories(self, likely: Floats) -> Floats:
+        """Logs of the sums over the pieces of each category (N, P) → (N, K)."""
+        return np.asarray(np.logaddexp.reduceat(likely, self._starts, axis=1))
+
+    def _far(self, points: Floats, pieces: Codes) -> Mask:
+        """Positions that lie beside a piece rather than in it (N,)."""
+        return np.asarray((np.abs(points - self._table[pieces, 5:7]) > FAR * self._table[pieces, 7:9]).any(1))
 
     def _likely(self, points: Floats) -> Floats:
-        """Log of how likely each position belongs to each category (N, K), up to a constant per position."""
-        table = np.array(list(self.areas.values()))
+        """Log of how likely each position belongs to each piece (N, P), up to a constant per position."""
+        table = self._table
         means, spreads, slant = table[:, 5:7], table[:, 7:9], table[:, 9]
-        off = (points[:, None] - means) / spreads  # (N, K, 2)
+        off = (points[:, None] - means) / spreads  # (N, P, 2)
         squares = (off**2).sum(2) - 2 * slant * off[:, :, 0] * off[:, :, 1]
         size = np.log(spreads.prod(1) * np.sqrt(1 - slant**2))
         return np.asarray(np.log(table[:, 0]) - size - squares / (2 * (1 - slant**2)))
@@ -159,16 +199,19 @@ class Area(PutsRight):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        areas = [[value, list(own)] for value, own in self.areas.items()]
+        areas = [[value, [list(piece) for piece in own]] for value, own in self.areas.items()]
         plain = {"targets": list(self.targets), "by": self.by, "areas": areas, "decimals": list(self.decimals)}
         return plain | {"support": self.support, "exceptions": self.exceptions}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Area:
         """Inverse of `to_json`."""
-        areas = {value: tuple(float(number) for number in own) for value, own in data["areas"]}
-        if any(len(own) != 10 or not own[0] > 0 or not min(own[7:9]) > 0 or abs(own[9]) >= 1 for own in areas.values()):
-            raise ValueError(f"the areas of {data['by']!r} are invalid")
+        areas = {
+            value: tuple(tuple(float(number) for number in piece) for piece in own) for value, own in data["areas"]
+        }
+        for pieces in areas.values():
+            if not 0 < len(pieces) <= 4 * MAX_PIECES or not all(_is_piece(piece) for piece in pieces):
+                raise ValueError(f"the areas of {data['by']!r} are invalid")
         first, second = data["targets"]
         decimals = data["decimals"][0], data["decimals"][1]
         return cls((first, second), data["by"], areas, decimals, data["support"], data["exceptions"])
@@ -229,20 +272,52 @@ def _told(law: Area, held: Frame) -> float:
     rows = np.flatnonzero(~np.isnan(points.sum(1)))
     if not len(rows) or not law.areas:
         return 0.0
-    return float(np.mean(law._likely(points[rows]).argmax(1) == codes[rows]))
+    return float(np.mean(law._of_categories(law._likely(points[rows])).argmax(1) == codes[rows]))
 
 
-def _area(points: Floats, share: float, floor: int) -> tuple[float, ...]:
-    """Share, ranges, middle, spread and slant of the positions of one category."""
-    ends: list[float] = []
+def _is_piece(piece: Piece) -> bool:
+    return len(piece) == 10 and piece[0] > 0 and min(piece[7:9]) > 0 and abs(piece[9]) < 1
+
+
+def _cut(points: Floats, least: int, few: int, scale: Floats) -> list[Floats]:
+    """Pieces of positions: cut across the longer side, at a wide gap or in the middle.
+
+    Pieces have at least `least` positions, beside a gap `few`; `scale` makes the sides comparable.
+    """
+    extent = np.ptp(points, axis=0)
+    for axis in np.argsort(-extent / scale):
+        own = points[np.argsort(points[:, axis], kind="stable")]
+        steps = np.diff(own[:, axis])
+        inner = steps[few - 1 : len(own) - few]
+        place = few - 1 + int(inner.argmax()) if len(inner) else 0
+        if not len(inner) or inner.max() < WIDE_GAP * extent[axis]:
+            place = len(own) // 2 - 1 + int((steps[len(own) // 2 - 1 :] > 0).argmax())
+            if len(own) < 2 * least or not least <= place + 1 <= len(own) - least:
+                continue
+        if steps[place] > 0:
+            return [part for half in (own[: place + 1], own[place + 1 :]) for part in _cut(half, least, few, scale)]
+    return [points]
+
+
+def _ends(points: Floats, floor: int) -> Floats:
+    """How far positions reach on either side, as far as enough rows tell (2, 2): low and high of each number."""
+    return np.array([supported_range(*np.unique(own, return_counts=True), max(floor, 2)) for own in points.T])
+
+
+def _piece(points: Floats, share: float, floor: int, ends: Floats) -> Piece:
+    """Share, ranges, middle, spread and slant of positions in a category that reaches as far as its `ends`.
+
+    A piece at the border reaches as far as the category; far positions of fewer rows than the floor are cut off there.
+    """
+    beyond = points.min(0) <= ends[:, 0], points.max(0) >= ends[:, 1]
+    points = np.clip(points, ends[:, 0], ends[:, 1])
     means, spreads = points.mean(0), np.maximum(points.std(0), 1e-9 * np.maximum(np.abs(points).max(0), 1e-3))
-    for own, mean, spread in zip(points.T, means, spreads, strict=True):
-        low, high = supported_range(*np.unique(own, return_counts=True), max(floor, 2))
-        if high - low < spread:  # too few rows for two ends: half a standard deviation around the mean
-            low, high = mean - spread / 2, mean + spread / 2
-        ends += [low, high]
+    own = _ends(points, floor)
+    own = np.where(np.stack(beyond, axis=1), ends, own)
+    narrow = own[:, 1] - own[:, 0] < spreads  # too few rows for two ends: half a standard deviation around the mean
+    own[narrow] = np.stack([means - spreads / 2, means + spreads / 2], axis=1)[narrow]
     slant = float(np.mean(((points - means) / spreads).prod(1)))
-    numbers = (share, *ends, *means, *spreads, float(np.clip(slant, -MAX_SLANT, MAX_SLANT)))
+    numbers = (share, *own.ravel(), *means, *spreads, float(np.clip(slant, -MAX_SLANT, MAX_SLANT)))
     return tuple(float(number) for number in numbers)
 
 

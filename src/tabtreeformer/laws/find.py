@@ -215,12 +215,21 @@ def _refuse_rivals(laws: Sequence[Law], schema: Schema) -> None:
 
 
 def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> tuple[Laws, Frame]:
-    """Laws in the order in which they are expressed, each learned on what those before leave, and what is left."""
+    """Laws in the order in which they are expressed, each learned on what those before leave, and what is left.
+
+    Laws that put right are learned without the cells that are filled only because a gap goes with another.
+    """
     learned: list[Law] = []
+    unfilled = frame
     for law in in_order(_beside(laws, schema), schema):
-        own = law.learn(frame, floor)
+        own = law.learn(unfilled if isinstance(law, PutsRight) else frame, floor)
         learned.append(own)
-        frame = own.express(frame)
+        same = unfilled is frame
+        frame, before = own.express(frame), frame
+        if isinstance(law, Together):
+            unfilled = before if same else unfilled
+        else:
+            unfilled = frame if same else own.express(unfilled)
     return Laws(schema, tuple(learned)), frame
 
 

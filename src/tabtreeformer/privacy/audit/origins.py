@@ -128,6 +128,9 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "columns[*].text.writer.pattern.**": _learned(
             "how texts are written: signs, alphabets, lengths, frequent parts"
         ),
+        "columns[*].text.writer.patterns.**": _learned(
+            "how codes of several patterns are written: signs, alphabets, lengths, frequent parts"
+        ),
         "columns[*].text.writer.numbers.*": _value("smallest and largest key, and the range of new ones"),
         "columns[*].text.writer.placeholder.text": _setting("placeholder"),
         "columns[*].text.writer.templates.**": _learned(

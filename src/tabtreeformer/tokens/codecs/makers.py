@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...data.schema import Column
 from ...data.schema.forms import DATE_FORMS, read_dates, write_dates
+from .codes import Codes
 from .patterns import Pattern, round_above
 from .row_numbers import RowNumbers
 from .stand_ins import StandIn
@@ -188,7 +189,7 @@ class DateTexts(Maker):
 
 
 MAKERS: dict[str, type[Maker]] = {
-    maker.name: maker for maker in (NumberKeys, Pattern, Placeholder, Templates, StandIn, DateTexts)
+    maker.name: maker for maker in (NumberKeys, Pattern, Codes, Placeholder, Templates, StandIn, DateTexts)
 }
 
 

@@ -106,6 +106,18 @@ class Pattern:
             return run.choices.index(stretches[self._leading])
         return int(np.argmax(run.shares))
 
+    def fits(self, text: str) -> bool:
+        """Whether a text has the pattern; its number may be any."""
+        stretches = split_text(text)
+        if len(stretches) != len(self.runs):
+            return False
+        for run, own in zip(self.runs, stretches, strict=True):
+            low, high = run.lengths
+            free = set(own) <= set(run.alphabet) and low <= len(own) <= high
+            if own not in run.choices if run.choices else not free:
+                return False
+        return True
+
     def rounded(self) -> Pattern:
         """The same, continuing from a round number instead of the largest seen."""
         return self if self.counter is None else replace(self, last=round_above(self.last))

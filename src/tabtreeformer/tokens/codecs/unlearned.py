@@ -20,6 +20,7 @@ from ...errors import ConditionError
 from ..conditions import Condition
 from ..layout import Slot, SlotKind
 from .base import Allowed, Codec, Ids, Mask
+from .codes import Codes
 from .key_repeats import MAX_ROWS, learn_repeats, shared_numbers
 from .labels import label_mask, not_empty
 from .makers import SAME_PATTERN, DateTexts, Maker, NumberKeys, Placeholder, maker_from_json
@@ -138,7 +139,8 @@ class TextCodec(Codec):
         if rare and maker is None:
             pattern = None if column.placeholder else _common_pattern(rare, floor)
             pattern = _protected(pattern, rare, config.rare_floor)
-            maker = pattern or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
+            codes = None if column.placeholder or pattern else Codes.learn(rare, floor)
+            maker = pattern or codes or Placeholder(column.placeholder or _unlike(f"{column.name} ", rare))
         return cls(Labels(tuple(sorted(str(text) for text in kept))), maker, len(rare))
 
     @property

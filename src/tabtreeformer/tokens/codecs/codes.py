@@ -1,0 +1,139 @@
+"""Codes of several patterns in one column: tickets such as `PC 17599`, `113803` and `A/5 21171`.
+
+Texts are grouped by their signs, the length of their digits and the letters that they begin with; each group that
+enough texts have is a pattern of its own, and which of them fits a row is learned. Numbers go on after the largest of
+their group, as in `patterns.py`; where the digits are used up they come again, because such codes do.
+"""
+
+from __future__ import annotations
+
+import string
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .patterns import Pattern, split_text
+from .row_numbers import RowNumbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MAX_PATTERNS = 12
+MIN_COVERED = 0.8
+"""Share of the texts that the patterns must explain."""
+MIN_NUMBERED = 0.5
+"""Share of the texts that must have a digit; others are language."""
+MAX_WORD, MAX_LENGTH = 6, 24
+"""Letters in a row, and characters in all, of a code; longer ones are language."""
+MIN_ROOM = 100
+"""Numbers of as many digits that must be left above the largest."""
+
+Signature = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Patterns, the most frequent first."""
+
+    name: ClassVar[str] = "patterns"
+
+    patterns: tuple[Pattern, ...]
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], floor: int) -> Codes | None:
+        """The patterns of nearly all distinct texts; None where they are language, or have too many."""
+        codes = [text for text in texts if _is_code(text)]
+        numbered = sum(any(c in string.digits for c in text) for text in codes)
+        if len(codes) < MIN_COVERED * len(texts) or numbered < MIN_NUMBERED * len(texts):
+            return None
+        left, found = codes, list[tuple[int, Pattern]]()
+        for detail in (2, 1, 0):  # first by letters and lengths, then what is left by lengths, then by signs alone
+            groups = defaultdict(list)
+            for text in left:
+                groups[_signature(text, detail)].append(text)
+            left = []
+            for own in groups.values():
+                pattern = Pattern.learn(own, floor) if len(own) >= max(floor, 2) else None
+                pattern = None if pattern is None else pattern.rounded()
+                if pattern is not None and _room(pattern) >= MIN_ROOM:
+                    found.append((len(own), pattern))
+                else:
+                    left += own
+        found.sort(key=lambda pair: -pair[0])
+        if sum(rows for rows, _ in found[:MAX_PATTERNS]) < MIN_COVERED * len(texts):
+            return None
+        return cls(tuple(pattern for _, pattern in found[:MAX_PATTERNS]))
+
+    @property
+    def n_forms(self) -> int:
+        """One per pattern."""
+        return len(self.patterns)
+
+    def form_of(self, text: str) -> int:
+        """The first pattern that a text has; the most frequent where it has none."""
+        return next((place for place, pattern in enumerate(self.patterns) if pattern.fits(text)), 0)
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
+        """One text per row, of the pattern that is given."""
+        chosen = np.zeros(len(rows), dtype=np.int64) if forms is None else np.minimum(forms, self.n_forms - 1)
+        texts = np.empty(len(rows), dtype=object)
+        for place, pattern in enumerate(self.patterns):
+            own = np.flatnonzero(chosen == place)
+            scattered = RowNumbers(rows.numbers[own], rows.seed).scattered(_room(pattern))
+            numbers = RowNumbers(scattered, rows.seed)
+            texts[own] = pattern.write(numbers, rng)
+        return list(texts)
+
+    @property
+    def example(self) -> str:
+        """One text of the most frequent pattern."""
+        return self.patterns[0].example
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest text, running numbers aside."""
+        return max(pattern.longest for pattern in self.patterns)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"patterns": [pattern.to_json() for pattern in self.patterns]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        patterns = tuple(Pattern.from_json(own) for own in data["patterns"])
+        if not 0 < len(patterns) <= MAX_PATTERNS or any(_room(pattern) < 1 for pattern in patterns):
+            raise ValueError("a column of codes has no patterns, or too many, or one without room for numbers")
+        return cls(patterns)
+
+
+def _is_code(text: str) -> bool:
+    """Whether a text is short, of plain signs, and without long words."""
+    stretches = split_text(text)
+    plain = bool(stretches) and text.isascii() and text.isprintable() and len(text) <= MAX_LENGTH
+    return plain and all(len(own) <= MAX_WORD for own in stretches if own.isalpha())
+
+
+def _signature(text: str, detail: int) -> Signature:
+    """What texts of one pattern share: signs; with detail 1 the length of digits, with 2 the first letters too."""
+    words = split_text(text)
+    first = next((place for place, own in enumerate(words) if own.isalpha()), None)
+    return tuple(
+        f"0{len(own) if detail else ''}"
+        if own[0] in string.digits
+        else (own if place == first and detail == 2 else "a")
+        if own.isalpha()
+        else own
+        for place, own in enumerate(words)
+    )
+
+
+def _room(pattern: Pattern) -> int:
+    """Numbers of as many digits above the largest; without bound where there is no number, or no fixed length."""
+    if pattern.counter is None or pattern.width is None:
+        return 2**60
+    return int(10**pattern.width - 1 - pattern.last)

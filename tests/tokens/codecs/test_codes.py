@@ -1,0 +1,70 @@
+import json
+
+import numpy as np
+import pandas as pd
+
+from tabtreeformer.config.settings import TokenConfig
+from tabtreeformer.data.schema import Column
+from tabtreeformer.tokens.codecs.codes import Codes
+from tabtreeformer.tokens.codecs.row_numbers import RowNumbers
+from tabtreeformer.tokens.codecs.unlearned import TextCodec
+
+
+def tickets(n=300):
+    r = np.random.default_rng(0)
+    made = {
+        "PC": [f"PC {k}" for k in r.integers(17000, 18000, n // 3)],
+        "6": [str(k) for k in r.integers(230_000, 390_000, n // 3)],
+        "A/5": [f"A/5 {k}" for k in r.integers(2000, 4000, n // 3)],
+    }
+    return sorted({text for texts in made.values() for text in texts}), made
+
+
+def test_tickets_of_several_patterns_are_written_in_them_and_none_comes_back():
+    texts, made = tickets()
+    codes = Codes.learn(texts, floor=5)
+    assert codes is not None
+    forms = np.array([codes.form_of(text) for text in (made["PC"][0], made["6"][0], made["A/5"][0])] * 100)
+    assert len(set(forms)) == 3
+    new = codes.write(RowNumbers.first(300), np.random.default_rng(1), forms)
+    assert pd.Series(new[0::3]).str.fullmatch(r"PC \d{5}").all()
+    assert pd.Series(new[1::3]).str.fullmatch(r"\d{6}").all()
+    assert pd.Series(new[2::3]).str.fullmatch(r"A/5 \d{4}").all()
+    assert not set(new) & set(texts)
+    assert len(set(new)) == 300
+
+
+def test_what_is_written_has_the_pattern_that_was_asked_for():
+    texts, _ = tickets()
+    codes = Codes.from_json(json.loads(json.dumps(Codes.learn(texts, floor=5).to_json())))
+    forms = np.random.default_rng(2).integers(0, codes.n_forms, 200)
+    assert [
+        codes.form_of(text) for text in codes.write(RowNumbers.first(200), np.random.default_rng(3), forms)
+    ] == list(forms)
+
+
+def test_numbers_come_again_where_all_are_used_up_but_never_a_learned_one():
+    texts = [f"X{k}" for k in range(100, 180)] + [f"Y-{k}" for k in range(1000, 1080)]
+    codes = Codes.learn(texts, floor=5)
+    new = codes.write(RowNumbers.first(5000), np.random.default_rng(0), np.arange(5000) % codes.n_forms)
+    assert not set(new) & set(texts)
+    assert {len(text) for text in new} == {4, 6}
+
+
+def test_language_is_no_code():
+    names = [f"{first} {last}" for first in ("Ann", "Bob", "Eve", "Tim") for last in ("Lee", "Poe", "Ray", "Fox")] * 3
+    assert Codes.learn(sorted(set(names)), floor=2) is None
+    assert Codes.learn([f"see chapter number {k} of the book" for k in range(50)], floor=2) is None
+
+
+def test_which_pattern_fits_a_row_is_learned():
+    texts, made = tickets()
+    column = Column("ticket", "text", "object")
+    values = pd.Series(made["PC"] + made["6"] + made["A/5"])
+    codec = TextCodec.learn(values, column, TokenConfig(scheme="atoms", rare_floor=5))
+    assert codec.slots(0)[0].size >= 3
+    ids = codec.encode(values)
+    assert len({*ids[:100, 0]} & {*ids[100:200, 0]}) == 0
+    back = TextCodec.from_json(json.loads(json.dumps(codec.to_json()))).decode(ids, np.random.default_rng(0))
+    assert pd.Series(back[:100]).str.startswith("PC ").all()
+    assert not set(back) & set(texts)
