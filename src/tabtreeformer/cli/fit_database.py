@@ -45,6 +45,14 @@ class TogetherOptions:
         str | None,
         typer.Option(help="Of several tables: the one whose rows are protected, each with all rows that belong to it."),
     ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Of several tables: one without parents that stays as it is, because its rows are public and no "
+            "persons, e.g. countries. Can be given more than once.",
+        ),
+    ] = None
     dangling: Annotated[
         str, typer.Option(help="Of several tables: keys that point to no row are an error, or learned as missing.")
     ] = "error"
@@ -81,6 +89,7 @@ def fit_together(
     model = RelationalTabTreeFormer(
         learning.preset,
         unit=together.unit,
+        keep=tuple(together.keep or ()),
         dangling=together.dangling,
         random_state=learning.seed,
         verbose=not runtime.quiet,

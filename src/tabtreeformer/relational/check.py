@@ -9,6 +9,7 @@ from ..artifact.limits import MAX_COLUMNS, MEMBERS, check_schema
 from ..data.schema.dtypes import dtype_of
 from ..errors import ArchiveError
 from . import rows
+from .kept import MAX_KEPT
 from .learned import LearnedTable
 
 MAX_TABLES = 1_000
@@ -58,8 +59,27 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
         dtype_of(text)
     if table.keys is not None:
         check_schema(table.keys.schema)
+    if table.kept is not None:
+        _check_kept(table)
+        return
     _must((() if table.keys is None else tuple(table.keys.schema.names)) == plan.keys, f"the keys of {name!r}")
     _check_model(table, known)
+
+
+def _check_kept(table: LearnedTable) -> None:
+    """A table that is kept as it is has all columns, keys that do not repeat, and says how many children rows have."""
+    plan, kept = table.plan, table.kept
+    assert kept is not None
+    what = f"the rows of {plan.name!r}"
+    _must(tuple(kept.table.columns) == plan.columns and plan.main is None and table.model is None, what)
+    _must(len(kept.table) == len(kept.facts) == table.n_rows <= MAX_KEPT, what)
+    _must(not plan.keys or not kept.table[list(plan.keys)].duplicated().any(), f"the keys of {plan.name!r}")
+    _must({*table.margins} <= {*table.facts} == {*kept.facts.columns}, what)
+    for column in table.margins:
+        numbers = kept.facts[column].to_numpy(dtype=float)
+        _must(
+            bool((numbers >= 0).all() and numbers.sum() <= MAX_ROWS), f"how many rows belong to those of {plan.name!r}"
+        )
 
 
 def _check_model(table: LearnedTable, known: Mapping[str, LearnedTable]) -> None:

@@ -12,10 +12,13 @@ from .._runtime.seeds import child
 from ..errors import ConfigError, SchemaError
 from . import rows
 from .bounds import within
+from .kept import Kept
 from .learned import LearnedTable, completed, free_rows
 from .margins import with_margin
+from .plan import TablePlan
 from .requests import Asked
 from .rows import Ints
+from .weights import exchanged
 from .writing import Written, choose_in_loop, choose_parents, foreign_key, write_children
 
 
@@ -37,9 +40,12 @@ class Drawing:
             rng = np.random.default_rng(child(seed, 5))
             fixed = self.asked.fixed_counts(name)
             for column, margin in table.margins.items():
-                own.frame[column] = with_margin(own.frame[column], margin, rng)
+                if table.kept is None:
+                    own.frame[column] = with_margin(own.frame[column], margin, rng)
                 if column in fixed:
                     own.frame[column] = _as_given(fixed[column], len(own.frame), name)
+            if table.weights and not fixed:
+                own.frame = exchanged(own.frame, table.weights, table.facts, rng)
             self.written[name] = own
             self.tables[name] = self._finished(table, own, seed)
         return {
@@ -49,7 +55,7 @@ class Drawing:
 
     def _restored(self, table: LearnedTable, frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
         """The table with the columns that a law computes."""
-        if table.laws is None or table.plan.name in self.asked.parents:
+        if table.laws is None or table.plan.name in self.asked.parents or table.kept is not None:
             return frame[list(table.columns)]
         learned = list(table.laws.expressed_schema.names)
         rest = frame.drop(columns=learned)
@@ -74,7 +80,10 @@ class Drawing:
             counts = parent.frame[rows.n_children(plan.main)].fillna(0).clip(lower=0)
             n_orphans = round(table.orphan_share * counts.sum())
             return write_children(plan, parent, n_orphans, complete, conditions, (table.last, table.bounds))
-        if plan.name in self.asked.parents:
+        if table.kept is not None:
+            rng = np.random.default_rng(child(seed, 2))
+            frame = self._kept_rows(table.kept, plan).extended(plan, tuple(table.margins), self.asked.scale, rng)
+        elif plan.name in self.asked.parents:
             frame = self._given_parents(table, seed)
         elif model is None:
             frame = pd.DataFrame(index=range(self.asked.sizes[plan.name]))
@@ -84,6 +93,10 @@ class Drawing:
         carried = frame[[str(name) for name in plan.own]]
         carried.columns = pd.Index([rows.carried(plan.name, name) for name in plan.own])
         return Written(frame, carried, {})
+
+    def _kept_rows(self, kept: Kept, plan: TablePlan) -> Kept:
+        """The rows of a table that is kept as it is; or those of them that were given."""
+        return kept.rows(self.asked.parents.get(plan.name), plan)
 
     def _given_parents(self, table: LearnedTable, seed: np.random.SeedSequence) -> pd.DataFrame:
         """Extended rows of parents that were given; only the facts about their children are drawn."""
@@ -102,6 +115,8 @@ class Drawing:
     def _finished(self, table: LearnedTable, rows_of: Written, seed: np.random.SeedSequence) -> pd.DataFrame:
         """The table itself: further parents chosen, keys written, columns in their order."""
         plan, rng = table.plan, np.random.default_rng(child(seed, 3))
+        if table.kept is not None:
+            return self._kept_rows(table.kept, plan).table[list(plan.columns)]
         if plan.name in self.asked.parents:
             return self.asked.parents[plan.name][list(plan.columns)].reset_index(drop=True)
         own = rows_of.own(plan)

@@ -50,6 +50,13 @@ class Sequences:
         return cls(data["group"], tuple(data["columns"]), tuple(data["constant"]))
 
 
+def as_names(keep: Sequence[str]) -> tuple[str, ...]:
+    """Names of tables; one text is an error, whose letters would be taken for names."""
+    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
+        raise ConfigError(f"keep takes a list of names of tables, e.g. ['countries'], got {keep!r}")
+    return tuple(keep)
+
+
 def check_tables(frames: Mapping[str, pd.DataFrame]) -> None:
     """Refuse anything that is not a table, and tables without rows."""
     if not frames:

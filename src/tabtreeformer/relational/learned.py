@@ -20,8 +20,10 @@ from ..synthesizer import TabTreeFormer
 from ..tokens import TableCodec
 from ..tokens.codecs.row_numbers import RowNumbers
 from .bounds import Bound
+from .kept import Kept
 from .margins import Margin
 from .plan import TablePlan
+from .weights import Weight
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class LearnedTable:
     """Of a table with parents: the laws between its own columns."""
     bounds: tuple[Bound, ...] = ()
     """Limits that parents set."""
+    facts: tuple[str, ...] = ()
+    """Extended columns that say something of children."""
+    weights: tuple[Weight, ...] = ()
+    """How much values weigh by the children of the rows that have them."""
+    kept: Kept | None = None
+    """The table itself, where it is kept as it is."""
 
     @property
     def orphan_share(self) -> float:
@@ -87,6 +95,9 @@ class LearnedTable:
             "columns": list(self.columns),
             "laws": None if self.laws is None else {"schema": self.laws.schema.to_json(), "laws": self.laws.to_json()},
             "bounds": [bound.to_json() for bound in self.bounds],
+            "facts": list(self.facts),
+            "weights": [weight.to_json() for weight in self.weights],
+            "kept": None if self.kept is None else self.kept.to_json(),
         }
 
     @classmethod
@@ -109,6 +120,9 @@ class LearnedTable:
             columns=tuple(data["columns"]),
             laws=None if laws is None else Laws.from_json(laws["laws"], Schema.from_json(laws["schema"])),
             bounds=tuple(Bound.from_json(bound) for bound in data["bounds"]),
+            facts=tuple(str(name) for name in data["facts"]),
+            weights=tuple(Weight.from_json(weight) for weight in data["weights"]),
+            kept=None if data["kept"] is None else Kept.from_json(data["kept"]),
         )
 
 

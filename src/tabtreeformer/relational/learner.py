@@ -7,24 +7,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._runtime.progress import Progress
 from .._runtime.seeds import child
 from ..config.presets import TREES, configure, writes_trees
 from ..data.links import Tables
-from ..data.schema import Schema
+from ..data.schema import MEASURED, Schema
 from ..fitting.request import Request
 from ..privacy.gate import no_verdict
 from ..synthesizer import TabTreeFormer
 from . import rows
 from .bounds import Bound, find_bounds
+from .kept import check_kept, keep_table
 from .learned import LearnedTable, last_supported, learn_keys, pointing_dtypes
 from .learning import Extended, Extender, extended_schema
 from .margins import learn_margin
 from .plan import TablePlan
 from .rows import Ints
 from .source import Database
-from .units import Units, cap_of, within_cap
+from .units import MIN_UNITS, Units, cap_of, within_cap
+from .weights import learn_weights
 
 NETWORK_SECTIONS = ("tree", "model", "train", "sampling")
 
@@ -49,6 +52,8 @@ class Learner:
     settings: Mapping[str, Any]
     verbose: bool
     progress: Progress
+    keep: tuple[str, ...] = ()
+    """Tables that are kept as they are."""
 
     @property
     def table_preset(self) -> str:
@@ -68,7 +73,8 @@ class Learner:
                 self.progress.note(f"table {name}: every row keeps {text}")
         extender = Extender(source.tables, source.plans())
         tables, schemas = source.tables, source.schemas
-        units = Units.of(tables, extender.plans, extender.parents, unit)
+        check_kept(self.keep, extender.plans, {name: len(frame) for name, frame in tables.items()}, unit)
+        units = Units.of(tables, extender.plans, extender.parents, unit, self.keep)
         for line in units.described() if self._floor(2) > 1 else ():
             self.progress.note(line)
         numbers = child(seed, 1).spawn(len(tables))
@@ -77,7 +83,11 @@ class Learner:
         budgets = self._budgets(extended)
         learned = {}
         for name, plan in extender.plans.items():
+            if name in self.keep:
+                learned[name] = self._as_it_is(extender, plan, extended[name], units)
+                continue
             self.progress.note(f"table {name}: {extended[name].described(plan)}")
+            self._hint(plan, extended[name])
             own, groups = units.numbers[name], extended[name].groups
             own = own if groups is None else own[groups.order]
             part, own = self._capped(name, extended[name], own)
@@ -104,6 +114,38 @@ class Learner:
             self.progress.note(f"table {plan.name}: every row keeps {bound.text}")
         return tuple(found)
 
+    def _as_it_is(self, extender: Extender, plan: TablePlan, extended: Extended, units: Units) -> LearnedTable:
+        """A table that is kept as it is, with what its rows know of their children."""
+        table = extender.tables[plan.name]
+        self.progress.note(f"table {plan.name}: its {len(table):,} rows are kept as they are")
+        supports: dict[str, Ints] = {}
+        for link, names in extender.facts_by_link(plan.name).items():
+            pairs = pd.DataFrame({"parent": extender.parents[link.text], "unit": units.numbers[link.child]})
+            pairs = pairs[pairs["parent"] >= 0].drop_duplicates()
+            supports |= dict.fromkeys(names, np.bincount(pairs["parent"], minlength=len(table)))
+        floor = self._floor(len(table))
+        return LearnedTable(
+            plan=plan,
+            model=None,
+            given=(),
+            keys=None,
+            dtypes=pointing_dtypes(table, plan),
+            n_rows=len(table),
+            n_orphans=0,
+            columns=tuple(table.columns),
+            facts=extended.facts,
+            margins={column: learn_margin(extended.frame[column], floor) for column in extended.counts},
+            kept=keep_table(table, extended.frame[list(extended.facts)], supports, floor),
+        )
+
+    def _hint(self, plan: TablePlan, extended: Extended) -> None:
+        """Say what protection costs a small table to which others belong, and the way out."""
+        if plan.main is None and extended.counts and len(extended.frame) < MIN_UNITS and self._floor(2) > 1:
+            self.progress.note(
+                f"table {plan.name}: values that fewer than {self._floor(2)} of its rows have are not written; if its "
+                f"rows are public and no persons, keep them as they are with keep=[{plan.name!r}]"
+            )
+
     def _kept(
         self,
         tables: Tables,
@@ -126,6 +168,8 @@ class Learner:
             n_orphans=extended.n_orphans,
             last_text=None if plan.order is None else last_supported(table[plan.order], floor),
             margins={column: learn_margin(extended.frame[column], floor) for column in extended.counts},
+            facts=extended.facts,
+            weights=tuple(learn_weights(extended.frame, _weighed(plan, schemas[plan.name]), extended.counts, floor)),
         )
 
     def _capped(self, name: str, extended: Extended, units: Ints) -> tuple[Extended, Ints]:
@@ -173,3 +217,8 @@ class Learner:
         total = self.settings.get("budget_seconds")
         sizes = {name: max(part.frame.size, 1) for name, part in extended.items()}
         return {name: None if total is None else total * size / sum(sizes.values()) for name, size in sizes.items()}
+
+
+def _weighed(plan: TablePlan, schema: Schema) -> dict[str, bool]:
+    """Own columns under the names that they are learned by, and whether they are measured; others hold labels."""
+    return {str(name): schema.column(name).kind in MEASURED for name in plan.own if name != plan.order}

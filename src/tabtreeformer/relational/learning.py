@@ -27,6 +27,8 @@ class Extended:
     n_orphans: int = 0
     counts: tuple[str, ...] = ()
     """Columns that count children."""
+    facts: tuple[str, ...] = ()
+    """Columns that say something of children, those that count them included."""
 
     def described(self, plan: TablePlan) -> str:
         """What is about to be learned, for progress messages."""
@@ -104,7 +106,12 @@ class Extender:
             twice = frame.columns[frame.columns.duplicated()][0]
             raise SchemaError(f"table {name!r} has a column {twice!r} that is needed for its links; rename it")
         counts = tuple(rows.n_children(link) for link in self._links_to(name))
-        return Extended(frame, given, groups, n_orphans, counts)
+        known = tuple(str(column) for part in facts for column in part.columns)
+        return Extended(frame, given, groups, n_orphans, counts, known)
+
+    def facts_by_link(self, name: str) -> dict[Link, list[str]]:
+        """What the rows of a table know of their children, by link."""
+        return {link: [str(column) for column in self._facts(link).columns] for link in self._links_to(name)}
 
     def _links_to(self, name: str) -> list[Link]:
         return [link for plan in self.plans.values() for link in plan.links() if link.parent == name]

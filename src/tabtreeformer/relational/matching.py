@@ -38,36 +38,14 @@ def fitted_places(wanted: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
     return places
 
 
-def places_by_request(asked: pd.DataFrame, offered: pd.DataFrame, wanted: Ints, rng: np.random.Generator) -> Ints:
-    """Places per parent: among parents with the same labels as many as there are rows that ask for these labels.
-
-    What rows ask for is learned from all rows and better known than the labels of few parents. Rows that ask for labels
-    that no parent with places has are spread over all.
-    """
-    labels, _ = _codes(asked, offered)
-    if not labels.shape[1]:
-        return fitted_places(wanted, len(asked), rng)
-    group = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
-    row_group, parent_group = group[: len(asked)], group[len(asked) :]
-    requests = np.bincount(row_group, minlength=group.max() + 1)
-    places = np.zeros_like(wanted)
-    served = 0
-    for number in np.flatnonzero(requests):
-        own = np.flatnonzero((parent_group == number) & (wanted > 0))
-        if len(own):
-            places[own] = fitted_places(wanted[own], int(requests[number]), rng)
-            served += int(requests[number])
-    rest = len(asked) - served
-    return places + fitted_places(wanted, rest, rng) if rest else places
-
-
 def as_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """The frame with these columns as texts, so that numbers that are labels have no order."""
-    texts = {name: frame[name].map(_text, na_action="ignore").astype(object) for name in names}
+    texts = {name: frame[name].map(as_text, na_action="ignore").astype(object) for name in names}
     return frame.assign(**texts)
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """A label as text; a whole number that pandas made a float, beside gaps, has no decimals."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

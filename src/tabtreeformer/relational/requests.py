@@ -27,6 +27,8 @@ class Asked:
     """Rows to write children for, by table."""
     counts: Mapping[str, Mapping[str, Any]]
     """Numbers of children: by parent table, its column that counts them and one number or one per parent."""
+    scale: float = 1.0
+    """Size of the new database compared with the fitted one."""
 
     @classmethod
     def of(
@@ -39,8 +41,9 @@ class Asked:
     ) -> Asked:
         """Check what was asked."""
         conditions, parents = conditions_of(learned, given)
-        sizes = sizes_of(learned, n, scale)
-        return cls(sizes=sizes, conditions=conditions, parents=parents, counts=counts_of(learned, children))
+        sizes, scale = sizes_of(learned, n, scale)
+        counts = counts_of(learned, children)
+        return cls(sizes=sizes, conditions=conditions, parents=parents, counts=counts, scale=scale)
 
     def fixed_counts(self, table: str) -> Mapping[str, Any]:
         """Columns of a parent that count children and whose numbers were given."""
@@ -62,17 +65,25 @@ def counts_of(learned: Mapping[str, LearnedTable], children: Mapping[str, Any] |
     return counts
 
 
-def sizes_of(learned: Mapping[str, LearnedTable], n: Mapping[str, int] | int | None, scale: float) -> dict[str, int]:
-    """Rows of the tables without parents."""
-    roots = {name: table for name, table in learned.items() if table.plan.main is None}
+def sizes_of(
+    learned: Mapping[str, LearnedTable], n: Mapping[str, int] | int | None, scale: float
+) -> tuple[dict[str, int], float]:
+    """Rows of the tables without parents, and the size of the database compared with the fitted one."""
+    every = {name: table for name, table in learned.items() if table.plan.main is None}
+    roots = {name: table for name, table in every.items() if table.kept is None}
+    kept = {name: table.n_rows for name, table in every.items() if table.kept is not None}
     if not scale > 0:
         raise ConfigError(f"scale must be above 0, got {scale!r}")
     if isinstance(n, int):
+        if not roots:
+            raise ConfigError(f"all tables without parents are kept as they are ({', '.join(kept)}); give scale")
         if len(roots) != 1:
             raise ConfigError(f"say of which table: sample({{'{next(iter(roots))}': {n}}})")
         n = {next(iter(roots)): n}
     asked = dict(n or {})
     for name, count in asked.items():
+        if name in kept:
+            raise ConfigError(f"table {name!r} is kept as it is, with its {kept[name]:,} rows; leave it out")
         if name not in roots:
             raise ConfigError(
                 f"the number of rows can be given for tables without parents ({', '.join(roots)}), not for {name!r}"
@@ -81,7 +92,8 @@ def sizes_of(learned: Mapping[str, LearnedTable], n: Mapping[str, int] | int | N
             raise ConfigError(f"the number of rows of {name!r} must be a whole number from 1, got {count!r}")
     if asked:
         scale = float(np.mean([asked[name] / roots[name].n_rows for name in asked]))
-    return {name: asked.get(name, max(round(scale * table.n_rows), 1)) for name, table in roots.items()}
+    sizes = {name: asked.get(name, max(round(scale * table.n_rows), 1)) for name, table in roots.items()}
+    return sizes | kept, scale
 
 
 def conditions_of(
@@ -100,6 +112,11 @@ def conditions_of(
         table, _, column = str(place).partition(".")
         if table not in learned or column not in [str(name) for name in learned[table].plan.own]:
             raise ConfigError(f"there is no learned column {place!r}; name it as 'table.column'")
+        if learned[table].kept is not None:
+            raise ConfigError(
+                f"table {table!r} is kept as it is and takes no conditions; give the rows to write children for, e.g. "
+                f"given={{{table!r}: rows}}"
+            )
         if learned[table].plan.main is not None and not isinstance(value, str | int | float | bool | pd.Timestamp):
             raise ConfigError(f"{place!r}: rows of a child table can be given single values only, got {value!r}")
         if learned[table].plan.order is not None and column == str(learned[table].plan.order):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..synthesizer import TabTreeFormer
 from .drawing import Drawing
 from .file import blaming_file, read_database, write_database
 from .gaps import fill_gaps
-from .inputs import Sequences, as_two_tables, check_tables, chosen_links, without_dangling
+from .inputs import Sequences, as_names, as_two_tables, check_tables, chosen_links, without_dangling
 from .learned import LearnedTable
 from .learner import Learner
 from .requests import Asked
@@ -40,6 +41,9 @@ class RelationalTabTreeFormer:
     unit
         Table whose rows are protected, each with all rows of other tables that belong to it, e.g. "patients": floors
         for rare values, the halves for the networks and the verdict count these units. By default the topmost parents.
+    keep
+        Tables without parents that every new database has as they are, e.g. ["countries", "products"]: their rows are
+        public and no persons. Nothing in them is protected.
     dangling
         What to do with a key that points to no row: `error`, or `missing` to learn it as a missing key.
     random_state
@@ -63,6 +67,7 @@ class RelationalTabTreeFormer:
         preset: str = "auto",
         *,
         unit: str | None = None,
+        keep: Sequence[str] = (),
         dangling: str = "error",
         random_state: Seed = None,
         verbose: bool = True,
@@ -74,7 +79,7 @@ class RelationalTabTreeFormer:
         if refused:
             raise ConfigError(f"{sorted(refused)[0]} is not available for tables that belong together")
         self.preset, self.dangling, self.random_state, self.verbose = preset, dangling, random_state, verbose
-        self.settings, self.unit = settings, unit
+        self.settings, self.unit, self.keep = settings, unit, as_names(keep)
         TabTreeFormer(preset, **settings)  # unknown settings are an error now, not after minutes
 
     def __repr__(self) -> str:
@@ -133,17 +138,22 @@ class RelationalTabTreeFormer:
         self._sample_seed = child(seed, 1) if self.random_state is not None else np.random.SeedSequence()
         self.links_ = tuple(chosen)
         source = Database(frames, chosen, dict(schemas or {}), dict(order) if isinstance(order, Mapping) else {})
-        learner = Learner(preset=self.preset, settings=self.settings, verbose=self.verbose, progress=progress)
+        learner = self._learner(progress)
         self.tables_, units = learner.learn(source, self.unit, child(seed, 0))
         self.privacy_ = self._verdict(source, units, child(seed, 2), progress)
         return self
+
+    def _learner(self, progress: Progress) -> Learner:
+        return Learner(
+            preset=self.preset, settings=self.settings, verbose=self.verbose, progress=progress, keep=self.keep
+        )
 
     def _verdict(self, source: Database, units: Units, seed: np.random.SeedSequence, progress: Progress) -> Any:
         """Attack a database that is learned from half of the units."""
         mode = self.settings.get("privacy", "balanced")
         if mode == "off":
             return no_verdict("privacy was off", mode)
-        learner = Learner(preset=self.preset, settings=self.settings, verbose=False, progress=Silent())
+        learner = replace(self._learner(Silent()), verbose=False)
 
         def refit(part: Database, own: np.random.SeedSequence) -> Mapping[str, pd.DataFrame]:
             learned, _ = learner.learn(part, self.unit, child(own, 0))
@@ -257,7 +267,8 @@ class RelationalTabTreeFormer:
             # One row of each table without parents, and its children: a file that cannot write them is refused.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model.sample({name: 1 for name, table in tables.items() if table.plan.main is None}, random_state=0)
+                roots = {n: 1 for n, table in tables.items() if table.plan.main is None and table.kept is None}
+                model.sample(roots, scale=1 / max(table.n_rows for table in tables.values()), random_state=0)
         return model
 
     @property

@@ -6,7 +6,7 @@ a chain that has enough rows: with a handful of regions above the customers, reg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,15 +34,20 @@ class Units:
 
     @classmethod
     def of(
-        cls, tables: Tables, plans: Mapping[str, TablePlan], parents: Mapping[str, Ints], asked: str | None = None
+        cls,
+        tables: Tables,
+        plans: Mapping[str, TablePlan],
+        parents: Mapping[str, Ints],
+        asked: str | None = None,
+        keep: Sequence[str] = (),
     ) -> Units:
-        """Units of all tables, parents first; `asked` names the table whose rows are to be the units."""
+        """Units of all tables, parents first: rows of the table that is `asked` for, never of those in `keep`."""
         if asked is not None and asked not in tables:
             raise ConfigError(f"unit={asked!r} is not a table; there are {', '.join(map(repr, tables))}")
         table: dict[str, str] = {}
         numbers: dict[str, Ints] = {}
         for name, plan in plans.items():
-            link = _upward(plan, table, len(tables[plan.name]), {n: len(t) for n, t in tables.items()}, asked)
+            link = _upward(plan, table, {n: 0 if n in keep else len(t) for n, t in tables.items()}, asked)
             if link is None:
                 table[name], numbers[name] = name, np.arange(len(tables[name]))
                 continue
@@ -69,9 +74,7 @@ class Units:
         return lines
 
 
-def _upward(
-    plan: TablePlan, table: Mapping[str, str], n_rows: int, sizes: Mapping[str, int], asked: str | None
-) -> Link | None:
+def _upward(plan: TablePlan, table: Mapping[str, str], sizes: Mapping[str, int], asked: str | None) -> Link | None:
     """The link through which rows belong to a unit; None where they are units themselves."""
     if asked is not None:
         leading = [link for link in plan.links() if not link.to_itself and table.get(link.parent) == asked]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.links import Link, Name
 from . import rows
 from .bounds import Bound, checked, largest_step
-from .matching import as_labels, fitted_places, match, places_by_request
+from .matching import as_labels, fitted_places, match
 from .plan import TablePlan
 from .rows import Ints
 
@@ -211,7 +211,7 @@ def choose_parents(
     offered = pd.concat([offered, typical], axis=1)
     labels = [str(name) for name in plan.labels[link.text]]
     asked, offered = as_labels(asked, labels), as_labels(offered, labels)
-    places = places_by_request(asked[labels], offered[labels], _counts(parent.frame, link), rng)
+    places = fitted_places(_counts(parent.frame, link), len(asked), rng)
     apart = None
     if link.text in plan.apart and plan.main is not None:
         apart = written.parents[plan.main.text][pointing]
