@@ -8,6 +8,7 @@
     python -m benchmarks run equal-time --budget 1m,5m,20m
     python -m benchmarks run --jobs 64 --engine ray
     python -m benchmarks run --generators S,L,NM --tables all --utility tuned --split one --threads 16 --budget none
+    python -m benchmarks keep
     python -m benchmarks report
 
 An interrupted run continues where it stopped. Each generator runs in a process of its own, on one thread unless
@@ -54,11 +55,12 @@ def parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="make the runs of an experiment that are missing"))
     report = commands.add_parser("report", help="tables, figures and pages from the results")
     report.add_argument("--results", type=Path, default=RESULTS)
-    report.add_argument("--samples", type=Path, default=Path("out/samples"))
-    report.add_argument("--data", type=Path, default=Path("../shared/data"))
     _add_protocol(report)
     report.add_argument("--out", type=Path, default=Path("out/benchmark"))
     report.add_argument("--pages", type=Path, metavar="ROOT", help="also write the pages in docs/ of this checkout")
+    keep = commands.add_parser("keep", help="keep rows for the figures, none of them real, and count copies")
+    keep.add_argument("--samples", type=Path, default=Path("out/samples"))
+    keep.add_argument("--data", type=Path, default=Path("../shared/data"))
     environments = commands.add_parser("envs", help="create a virtual environment from its pinned versions")
     environments.add_argument("action", choices=("list", "create"))
     environments.add_argument("names", nargs="*")
@@ -185,8 +187,6 @@ def _report(options: argparse.Namespace) -> None:
     write(
         options.results,
         options.out,
-        samples=options.samples,
-        data=options.data,
         root=options.pages,
         utility=options.utility,
         split=options.split,
@@ -201,7 +201,13 @@ def _envs(options: argparse.Namespace) -> None:
             print(f"{name:16} {'ready' if (options.envs / name).exists() else 'not created'}")
 
 
-_COMMANDS = {"list": _list, "run": _run, "report": _report, "envs": _envs}
+def _keep(options: argparse.Namespace) -> None:
+    from .report.kept import keep
+
+    keep(options.samples, options.data)
+
+
+_COMMANDS = {"list": _list, "run": _run, "report": _report, "keep": _keep, "envs": _envs}
 
 if __name__ == "__main__":
     main()

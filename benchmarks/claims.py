@@ -14,6 +14,8 @@ import argparse
 import ast
 import csv
 import functools
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,6 +41,14 @@ Tree-Transformer* (AISTATS 2026), in our own words.
 """
 
 
+FIGURES = {
+    "sigmoids": "The sigmoid with its core range, and other functions that `model.quantile_embedding` offers",
+    "embeddings": "Quantile and positional embeddings of 1000 ids; colours are dimensions",
+    "distances": "Distances from the embedding of one id: those of quantiles grow with the distance of the ids",
+    "ocel_weights": "Weights of the ordinal cross-entropy, scaled to norm 1",
+}
+
+
 def read() -> list[dict[str, str]]:
     """All claims, in the order of the file."""
     with CLAIMS.open(encoding="utf-8", newline="") as file:
@@ -58,7 +68,14 @@ def page(claims: Sequence[dict[str, str]], runs: Path = RESULTS) -> str:
         ]
         table = as_table(["", "claim", "where", "test", "state", "note"], rows)
         parts += [f"## {part[0].upper()}{part[1:]}", "", table, ""]
-    return "\n".join([*parts, section(runs)])
+    return "\n".join([*parts, section(runs), "", *_figures()])
+
+
+def _figures() -> Iterator[str]:
+    """The figures of the equations, which lie beside the page."""
+    yield "## The figures of its equations\n\nDrawn from the functions that networks start from and are trained with.\n"
+    for name, caption in FIGURES.items():
+        yield f"![{caption}]({PAGE.stem}/{name}.svg)\n\n*{caption}.*\n"
 
 
 def _places(text: str) -> str:
@@ -107,6 +124,19 @@ def main(arguments: list[str] | None = None) -> None:
     print("\n".join(wrong) or f"{len(claims)} claims, no dead reference")
     if not options.check:
         PAGE.write_text(page(claims), encoding="utf-8")
+        draw()
+
+
+def draw() -> None:
+    """Draw the figures of the equations beside the page."""
+    from .report.equations import draw as drawn
+    from .report.figures import Book
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in drawn(Book(Path(folder))):
+            target = PAGE.with_suffix("") / f"{name}.svg"
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(Path(folder) / f"{name}.svg", target)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,11 @@ from . import forms, numbers, page, printed
 CONTROLS = tuple(spec.name for spec in GENERATORS if spec.family == "control")
 ORDER = [spec.name for spec in GENERATORS]
 SEEDS = 3
+COPIES = (
+    "Shares of the rows of seed 0 that are at distance 0 from a training row, or below 1e-6, and the same of real rows "
+    "that nobody learned from. The paper says that TabuLa has more than half of its rows at 0 on many tables, and more "
+    "than 80 % below 1e-6."
+)
 PAGE = Path("docs") / "lab" / "benchmark.md"
 COMPARED = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR < 0.05", "membership AUC", "fit, CPU s")
 """Columns of the comparison in docs/lab/experiments.md."""
@@ -31,8 +36,6 @@ def write(
     results: Path,
     out: Path,
     *,
-    samples: Path,
-    data: Path,
     root: Path | None = None,
     utility: str = "quick",
     split: str = "seed",
@@ -46,9 +49,14 @@ def write(
     if runs.empty:
         raise ConfigError(f"{results} has no runs of {names[0]}; make some with: python -m benchmarks run")
     tables = build_tables(runs, ablations, equal)
+    if (copies := results.with_name("copies.csv")).exists():
+        tables["copies"] = (
+            COPIES,
+            pd.read_csv(copies).drop(columns="seed").set_index(["generator", "table"]).sort_index(),
+        )
     for name, (caption, frame) in tables.items():
         forms.write_all(out / "tables", name, frame, caption)
-    drawn = draw(runs, ablations, equal, out / "figures", samples, data)
+    drawn = draw(runs, ablations, equal, out / "figures", results.with_name("rows"))
     machine = results.with_name("machine.json")
     facts = json.loads(machine.read_text(encoding="utf-8")) if machine.exists() else {}
     facts |= {"utility": utility, "split": split}
@@ -98,6 +106,22 @@ def build_tables(
             scores,
         ),
         "relative_error": ("Signed relative error, mean and deviation.", errors),
+        "averages": (
+            "Average score, mean and deviation over tables and evaluators; `real` is trained on real rows.",
+            numbers.averages(ok).reindex(["real", *order]).dropna(how="all"),
+        ),
+        "raw_utility": (
+            "Scores by table and evaluator, mean ± deviation over the seeds.",
+            _columns(numbers.raw_utility(ok), order),
+        ),
+        "balance": (
+            "The same scores, marked † where the rows fail the distance test on that table.",
+            _columns(numbers.balance(ok), order),
+        ),
+        "fidelity": (
+            "Shape and Trend, mean and deviation over the tables.",
+            numbers.fidelity(ok).reindex(order).dropna(how="all"),
+        ),
         "privacy": ("The distance test.", numbers.privacy(ok).reindex(order)),
         "paper_utility": ("The paper's scores on the same tables.", numbers.utility(paper_here)),
         "paper_relative_error": ("The paper's relative error on the same tables.", numbers.relative_errors(paper_here)),
@@ -169,21 +193,20 @@ def by_time(ok: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> 
 
 
 def draw(
-    runs: pd.DataFrame, ablations: pd.DataFrame, equal: pd.DataFrame, folder: Path, samples: Path, data: Path
+    runs: pd.DataFrame, ablations: pd.DataFrame, equal: pd.DataFrame, folder: Path, folder_of_rows: Path
 ) -> list[str]:
-    """Draw all figures that there are results for; return their names."""
-    from . import figures, rows
+    """Draw all figures that there are results and kept rows for; return their names."""
+    from . import figures, kept, rows
 
     book = figures.Book(folder)
     ok = runs[runs["status"] == "ok"]
     names = numbers.ordered(ok["generator"].unique().tolist(), ORDER)
     rivals = [name for name in names if name not in CONTROLS]
     drawn = [name for name, drawing in figures.FROM_RUNS.items() if drawing(book, ok, rivals)]
-    if (data / "datasets.json").exists() and any(samples.glob("*/*.csv")):
-        kept = [t for t in (*reversed(SMALL), *LARGE) if rows.samples_of(samples, t, rivals)]
-        drawn += ["marginals"] * rows.marginals(book, samples, data, rivals, kept)
-        fullest = max(kept, key=lambda t: len(rows.samples_of(samples, t, rivals)))
-        drawn += ["correlation"] * rows.correlation(book, samples, data, rivals, fullest)
+    tables = kept.read(folder_of_rows, rivals)
+    drawn += ["marginals"] * rows.marginals(book, tables, rivals)
+    if tables:
+        drawn += ["correlation"] * rows.correlation(book, max(tables, key=lambda table: len(table.drawn)))
     drawn += figures.settings(book, ablations[ablations["status"] == "ok"])
     drawn += ["equal_time"] * figures.equal_time(book, equal[equal["status"] == "ok"])
     return drawn

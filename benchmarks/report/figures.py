@@ -179,19 +179,21 @@ def _name(panel: Any, points: Sequence[tuple[float, float, str]]) -> None:
 
 
 CURVES = {
-    "mask ratio": "share of tokens that is masked", "temperature": "temperature", "number of trees": "trees",
+    "leaf mask": "share of the leaves that is masked", "value mask": "share of the values that is masked",
+    "temperature": "temperature of numbers", "number of trees": "trees",
 }  # fmt: skip
+BASES = {"auto": OURS, "small S": SPARE[0], "small NM": SPARE[1]}
 MEASURES = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "dcr": "DCR p"}
 
 
 def settings(book: Book, frame: pd.DataFrame) -> list[str]:
-    """Quality and privacy over each setting, one figure per setting, `auto` next to the small S."""
+    """Quality and privacy over each setting, one figure per setting, `auto` next to small S and NM."""
     drawn = []
     for kind, label in CURVES.items():
         figure, panels = book.plots.subplots(1, len(MEASURES), figsize=(13, 3.2))
         found = False
         for panel, (metric, title) in zip(panels, MEASURES.items(), strict=True):
-            for base, colour in (("auto", OURS), ("small S", SPARE[0])):
+            for base, colour in BASES.items():
                 line = numbers.curve(frame, base, kind, metric).sort_index()
                 if len(line):
                     panel.plot(line.index, line, "o-", color=colour, label=base, markersize=4)
@@ -219,9 +221,9 @@ def tree_models(book: Book, frame: pd.DataFrame) -> bool:
             panel.set_visible(False)
             continue
         found = True
-        table.T.plot.bar(ax=panel, rot=0, color=[OURS, *SPARE[:3]][: len(table)], width=0.75)
+        table.T.plot.bar(ax=panel, rot=0, color=[OURS, *SPARE][: len(table)], width=0.75)
         panel.set(title=base, ylabel="score of a model trained on the rows", ylim=(0.5, None))
-        panel.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.1))
+        panel.legend(fontsize=8, ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.1))
     if not found:
         book.plots.close(figure)
         return False

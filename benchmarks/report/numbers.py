@@ -59,6 +59,62 @@ def utility(frame: pd.DataFrame) -> pd.DataFrame:
     return joined.swaplevel().sort_index()
 
 
+def raw_utility(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return scores of models trained on real rows and on those of each generator, mean ± spread over the seeds.
+
+    Real rows are scored once per split, in every run of it; generators with fewer seeds have fewer splits.
+    """
+    parts = {}
+    for name in EVALUATORS:
+        real = frame[frame["metric"] == f"real_{name}"].drop_duplicates(["table", "seed"])
+        scores = frame[frame["metric"] == f"score_{name}"]
+        both = pd.concat([real.assign(generator="real"), scores])
+        parts[name] = with_spread(both.assign(metric=name), name)
+    return pd.concat(parts, names=["evaluator", "table"]).swaplevel().sort_index()
+
+
+def averages(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and spread (of a sample) of the scores over tables and evaluators, real rows first, as the paper has them.
+
+    A cell is a table and an evaluator, averaged over seeds first. One row per generator.
+    """
+    cells = pd.concat({name: means(frame, f"score_{name}") for name in EVALUATORS}, names=["evaluator"])
+    real = pd.concat(
+        {name: means(frame.assign(generator="real"), f"real_{name}") for name in EVALUATORS}, names=["evaluator"]
+    )
+    rows = {}
+    for generator, scores in pd.concat([real, cells], axis=1).items():
+        known = scores.dropna()
+        row = {"Avg": known.mean(), "std": known.std(ddof=1)}
+        for name in EVALUATORS:
+            own = known[known.index.get_level_values("evaluator") == name]
+            row |= {f"Avg {name}": own.mean(), f"std {name}": own.std(ddof=1)}
+        rows[generator] = row | {"tables": known.index.get_level_values("table").nunique()}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def balance(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores by table and evaluator, marked where the rows fail the distance test on that table."""
+    leaky = means(frame, "dcr") < LEAK
+    parts = {}
+    for name in EVALUATORS:
+        scores = means(frame, f"score_{name}")
+        flags = leaky.reindex(index=scores.index, columns=scores.columns, fill_value=False)
+        text = scores.map(lambda score: "" if pd.isna(score) else f"{score:.3f}")
+        parts[name] = text + flags.map(lambda flag: " †" if flag else "").where(text != "", "")
+    return pd.concat(parts, names=["evaluator", "table"]).swaplevel().sort_index()
+
+
+def fidelity(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and spread (of a sample) of Shape and Trend over the tables, as the paper summarises them."""
+    columns = {}
+    for metric, title in (("shape", "Shape"), ("trend", "Trend")):
+        tables = means(frame, metric)
+        columns |= {title: tables.mean(), f"std {title}": tables.std(ddof=1)}
+    columns["tables"] = tables.notna().sum()
+    return pd.DataFrame(columns)
+
+
 def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean and spread (of a sample) of the signed relative error over tables and evaluators, as the paper summarises.
 

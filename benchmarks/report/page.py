@@ -17,9 +17,12 @@ FIGURES = {
     "by_features": "What auto gains in Trend over each generator, and the cost per row, against the number of columns",
     "marginals": "Densities of columns with several modes",
     "correlation": "Correlations of the real rows, and the error of each generator's",
-    "mask_ratio": "Mask ratio", "temperature": "Temperature", "number_of_trees": "Number of trees",
+    "leaf_mask": "Share of the leaves that is masked", "value_mask": "Share of the values that is masked",
+    "temperature": "Temperature of numbers", "number_of_trees": "Number of trees",
     "tree_model": "Tree model", "equal_time": "The same budget for every generator",
 }  # fmt: skip
+
+CURVES = ("leaf_mask", "value_mask", "temperature", "number_of_trees")
 
 START = """# Comparison with other generators
 
@@ -68,12 +71,17 @@ def compose(
         ("In one table", ("complete", "summary"), ("radar", "pareto")),
         ("Compared with auto, run by run", ("against",), ()),
         ("Next to the paper", ("beside_paper",), ()),
-        ("Utility", ("relative_error", "utility"), ()),
-        ("Fidelity", ("shape", "trend"), ("by_features", "marginals", "correlation")),
-        ("Privacy", ("privacy", "dcr", "membership"), ()),
+        ("Utility", ("relative_error", "averages", "raw_utility", "utility"), ()),
+        ("Fidelity", ("fidelity", "shape", "trend"), ("by_features", "marginals", "correlation")),
+        ("Privacy", ("privacy", "dcr", "membership", "copies"), ()),
+        ("Utility and privacy together", ("balance",), ()),
         ("Time", ("fit_cpu_seconds", "sample_cpu_seconds"), ()),
         ("The same budget for every generator", ("leaders", "equal_time"), ("equal_time",)),
-        ("Ablations", ("ablations", "settings"), ("mask_ratio", "temperature", "number_of_trees", "tree_model")),
+        (
+            "Ablations",
+            ("ablations", "settings"),
+            ("leaf_mask", "value_mask", "temperature", "number_of_trees", "tree_model"),
+        ),
         ("What failed", ("unfinished",), ()),
     )
     for title, names, pictures in sections:

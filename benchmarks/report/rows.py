@@ -2,56 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde
 
-from tabtreeformer.evaluation.compare import Table, from_folder
+from tabtreeformer.evaluation.compare import Table
 
 from .figures import INK, Book, colours
+from .kept import Kept
 
 POINTS = 200
 ERROR_CAP = 0.4
 """Errors beyond this are drawn alike, as in the paper."""
 
 
-def samples_of(folder: Path, table: str, names: list[str], seed: int = 0) -> dict[str, pd.DataFrame]:
-    """The rows that each generator drew, where they were kept."""
-    found = {}
-    for name in names:
-        path = folder / table / f"{name}-{seed}.csv"
-        if path.exists():
-            found[name] = pd.read_csv(path, keep_default_na=False)
-    return found
-
-
-def marginals(book: Book, folder: Path, data: Path, names: list[str], tables: list[str]) -> bool:
-    """The most multimodal number of each table: real as an area, generators as lines."""
-    panels_of = []
-    for name in tables:
-        drawn = samples_of(folder, name, names)
-        if drawn:
-            table = from_folder(data, name)
-            column, modes = most_modes(table)
-            panels_of.append((table, column, modes, drawn))
-    panels_of = [p for p in panels_of if p[2] >= 2][:4]
-    if not panels_of:
-        return False
-    figure, panels = book.plots.subplots(1, len(panels_of), figsize=(4 * len(panels_of), 3.4), squeeze=False)
-    paint = colours(names)
-    for panel, (table, column, modes, drawn) in zip(panels.flat, panels_of, strict=True):
-        real = table.split(0)[0][column].to_numpy(np.float64)
+def describe(table: Table) -> dict[str, Any]:
+    """What the figures show of the real rows: a density curve, and correlations; no row of them."""
+    train = table.split(0)[0]
+    column, modes = most_modes(table)
+    plan = table.plan()["columns"]
+    labels = [c["name"] for c in plan if c["kind"] != "numeric"]
+    shown: dict[str, Any] = {
+        "levels": {name: sorted(table.frame[name].unique()) for name in labels},
+        "numbers": [c["name"] for c in plan if c["kind"] == "numeric"],
+    }
+    shown["correlation"] = np.round(absolute(train, shown), 4).tolist()
+    if column:
+        real = train[column].to_numpy(np.float64)
         grid = np.linspace(real.min(), real.max(), POINTS)
-        panel.fill_between(grid, density(real, grid), color="#c9cfd8", label="real")
-        for name, rows in drawn.items():
+        curve = [float(f"{value:.4g}") for value in density(real, grid)]
+        shown |= {"column": column, "modes": modes, "range": [float(real.min()), float(real.max())], "density": curve}
+    return shown
+
+
+def marginals(book: Book, tables: Sequence[Kept], names: list[str]) -> bool:
+    """The most multimodal number of each table: real as an area, generators as lines."""
+    chosen = [kept for kept in tables if kept.real.get("modes", 0) >= 2 and kept.drawn][:4]
+    if not chosen:
+        return False
+    figure, panels = book.plots.subplots(1, len(chosen), figsize=(4 * len(chosen), 3.4), squeeze=False)
+    paint = colours(names)
+    for panel, kept in zip(panels.flat, chosen, strict=True):
+        column = kept.real["column"]
+        grid = np.linspace(*kept.real["range"], POINTS)
+        panel.fill_between(grid, kept.real["density"], color="#c9cfd8", label="real")
+        for name, rows in kept.drawn.items():
             values = pd.to_numeric(rows[column], errors="coerce").dropna().to_numpy(np.float64)
             if len(np.unique(values)) > 1:
                 panel.plot(grid, density(values, grid), color=paint[name], linewidth=1.4, label=name)
-        panel.set(title=f"{table.name}: {column} ({modes} modes)", yticks=[])
+        panel.set(title=f"{kept.table}: {column} ({kept.real['modes']} modes)", yticks=[])
     lines = {text: line for panel in panels.flat for line, text in zip(*panel.get_legend_handles_labels(), strict=True)}
     panels.flat[-1].legend(lines.values(), lines, fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.tight_layout()
@@ -77,20 +80,18 @@ def most_modes(table: Table) -> tuple[str, int]:
     return best
 
 
-def correlation(book: Book, folder: Path, data: Path, names: list[str], table_name: str) -> bool:
+def correlation(book: Book, kept: Kept) -> bool:
     """Absolute correlations of the real rows, and the error of each generator's."""
-    drawn = samples_of(folder, table_name, names)
-    if not drawn:
+    if not kept.drawn:
         return False
-    table = from_folder(data, table_name)
-    real, split = absolute(table.split(0)[0], table)
-    columns = min(5, len(drawn) + 1)
-    lines = -(-(len(drawn) + 1) // columns)
+    real, split = np.array(kept.real["correlation"]), len(kept.real["levels"])
+    columns = min(5, len(kept.drawn) + 1)
+    lines = -(-(len(kept.drawn) + 1) // columns)
     figure, panels = book.plots.subplots(
         lines, columns, figsize=(2.6 * columns, 3.1 * lines), squeeze=False, layout="constrained"
     )
     pictures: Mapping[str, np.ndarray] = {"real": real} | {
-        name: np.abs(absolute(rows, table)[0] - real) for name, rows in drawn.items()
+        name: np.abs(absolute(rows, kept.real) - real) for name, rows in kept.drawn.items()
     }
     for panel in panels.flat[len(pictures) :]:
         panel.set_visible(False)
@@ -104,18 +105,14 @@ def correlation(book: Book, folder: Path, data: Path, names: list[str], table_na
         panel.set_title(title, fontsize=9, color=INK)
         panel.set(xticks=[], yticks=[])
         panel.grid(False)
-    title = f"{table_name}: correlations, and their error (0 to {ERROR_CAP}); labels before the line"
+    title = f"{kept.table}: correlations, and their error (0 to {ERROR_CAP}); labels before the line"
     figure.suptitle(title, fontsize=10)
     return book.save("correlation", figure)
 
 
-def absolute(rows: pd.DataFrame, table: Table) -> tuple[np.ndarray, int]:
-    """Absolute correlations, labels first as codes ordered by the real rows; and how many labels there are."""
-    plan = table.plan()["columns"]
-    labels = [c["name"] for c in plan if c["kind"] != "numeric"]
-    numbers = [c["name"] for c in plan if c["kind"] == "numeric"]
-    codes = [pd.Index(sorted(table.frame[n].unique())).get_indexer(rows[n].astype(str)) for n in labels]
-    values = [pd.to_numeric(rows[n], errors="coerce").fillna(0).to_numpy(np.float64) for n in numbers]
+def absolute(rows: pd.DataFrame, shown: Mapping[str, Any]) -> np.ndarray:
+    """Absolute correlations, labels first as codes ordered by the real rows."""
+    codes = [pd.Index(levels).get_indexer(rows[name].astype(str)) for name, levels in shown["levels"].items()]
+    values = [pd.to_numeric(rows[n], errors="coerce").fillna(0).to_numpy(np.float64) for n in shown["numbers"]]
     with np.errstate(invalid="ignore", divide="ignore"):
-        matrix = np.abs(np.nan_to_num(np.corrcoef(np.stack([*codes, *values]))))
-    return matrix, len(labels)
+        return np.abs(np.nan_to_num(np.corrcoef(np.stack([*codes, *values]))))

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.report import beside, build_tables, forms, numbers, printed, write, write_marked
+from benchmarks.claims import FIGURES
+from benchmarks.report import beside, build_tables, equations, forms, kept, numbers, printed, rows, write, write_marked
+from benchmarks.report.figures import Book
 
 from benchmarks import report
 from tabtreeformer.errors import ConfigError
@@ -192,7 +194,7 @@ def test_the_report_writes_every_form_and_says_what_is_missing(results, tmp_path
     for run in results.runs():
         equal.add(run)
     monkeypatch.setattr(report, "write_marked", lambda *_: None)
-    write(results.path, out, samples=tmp_path / "none", data=tmp_path / "none", root=checkout)
+    write(results.path, out, root=checkout)
     assert {p.suffix for p in (out / "tables").iterdir()} == {".md", ".csv", ".tex"}
     for figure in ("pareto", "equal_time"):
         assert (out / "figures" / f"{figure}.png").stat().st_size > 1000
@@ -237,7 +239,7 @@ def test_runs_without_processor_times_are_drawn_where_they_can_be(results, tmp_p
     folder = tmp_path / "untimed"
     folder.mkdir()
     frame[~timed].to_csv(folder / "runs.csv", index=False)
-    write(folder / "runs.csv", tmp_path / "out", samples=tmp_path / "none", data=tmp_path / "none")
+    write(folder / "runs.csv", tmp_path / "out")
     assert (tmp_path / "out" / "figures" / "by_features.png").stat().st_size > 1000
 
 
@@ -246,3 +248,101 @@ def test_latex_has_as_many_cells_as_columns(results):
     lines = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert len({line.count(" & ") for line in lines}) == 1
     assert r"100 \% \& more" in text
+
+
+def test_the_papers_averages_follow_from_its_table():
+    mine = numbers.averages(PRINTED)
+    summary = printed.read("utility_summary")
+    for row in summary[summary["metric"] == "Avg"].itertuples():
+        if row.model == FLOORED and row.ml in ("all", "LN"):
+            continue
+        title = "Avg" if row.ml == "all" else f"Avg {row.ml}"
+        assert mine.loc[row.model, title] == pytest.approx(row.mean, abs=0.001), (row.model, row.ml)
+        deviation = "std" if row.ml == "all" else f"std {row.ml}"
+        assert mine.loc[row.model, deviation] == pytest.approx(row.std, abs=0.001), (row.model, row.ml)
+
+
+def test_the_papers_deviations_of_fidelity_follow_from_its_table():
+    mine = numbers.fidelity(PRINTED)
+    for row in printed.read("fidelity_summary").itertuples():
+        title = row.metric.capitalize()
+        found = mine.loc[row.model, [title, f"std {title}"]].tolist()
+        assert found == pytest.approx([row.mean, row.std], abs=0.001), (row.model, row.metric)
+
+
+def test_the_gains_that_the_paper_claims_follow_from_its_tables(paper_config):
+    errors = numbers.relative_errors(PRINTED)["RE"]
+    claims = paper_config["claims"]
+    for rival, claim in (("fd", "gain_over_best_baseline_pct"), ("tabsyn", "gain_over_best_deep_baseline_pct")):
+        gain = 100 * (1 - errors["ttf_nm"] / errors[rival])
+        assert gain == pytest.approx(claims[claim]["value"], abs=1), rival
+
+
+def test_scores_have_a_spread_and_real_rows_are_scored_once_per_split(results):
+    table = numbers.raw_utility(results.read())
+    assert table.loc[("iris", "LN"), "real"] == "0.900 ± 0.000"
+    assert table.loc[("iris", "RF"), "tabmt"] == "0.855 ± 0.000"
+    assert table.loc[("diabetes", "RF"), "tabmt"] == ""
+
+
+def test_utility_of_rows_that_fail_the_distance_test_is_flagged(results):
+    table = numbers.balance(results.read())  # the p-value of auto is 0.02 there, that of tabmt 0.05
+    assert table.loc[("iris", "LN"), "auto"] == "0.882 †"
+    assert table.loc[("iris", "LN"), "tabmt"] == "0.855"
+    assert table.loc[("diabetes", "LN"), "tabmt"] == ""
+
+
+@pytest.fixture
+def drawn(table, tmp_path, monkeypatch):
+    """Rows of two generators: one copies half of the training rows, the other adds noise to all of them."""
+    monkeypatch.setattr(kept, "from_folder", lambda data, name: table)
+    place = tmp_path / "samples" / table.name
+    place.mkdir(parents=True)
+    train = table.split(0)[0]
+    numeric = train.select_dtypes("number").columns
+    noisy = train.assign(**{n: train[n] + np.random.default_rng(0).normal(size=len(train)) for n in numeric})
+    half = train.copy()
+    half.loc[: len(train) // 2 - 1] = noisy.loc[: len(train) // 2 - 1].astype(half.dtypes.to_dict())
+    half.to_csv(place / "copier-0.csv", index=False)
+    noisy.to_csv(place / "noisy-0.csv", index=False)
+    kept.keep(tmp_path / "samples", tmp_path, tmp_path / "rows", tmp_path / "copies.csv")
+    return tmp_path
+
+
+def test_no_real_row_is_kept(drawn, table):
+    (found,) = kept.read(drawn / "rows")
+    real = set(table.frame.itertuples(index=False, name=None))
+    assert set(found.drawn) == {"copier", "noisy"}
+    for written in found.drawn.values():
+        assert len(written)
+        assert not real & set(written.itertuples(index=False, name=None))
+    text = (drawn / "rows" / table.name / kept.REAL).read_text()
+    assert len(text) < 20_000
+
+
+def test_shares_of_rows_at_distance_zero_are_counted(drawn):
+    counted = pd.read_csv(drawn / "copies.csv").set_index("generator")
+    assert counted.loc["copier", "distance 0"] >= 0.45
+    assert counted.loc["noisy", "distance 0"] < 0.1
+    assert (counted["below 1e-6"] >= counted["distance 0"]).all()
+
+
+def test_the_figures_of_rows_are_drawn_from_what_is_committed(drawn, tmp_path):
+    tables = kept.read(drawn / "rows")
+    book = Book(tmp_path / "figures")
+    assert rows.correlation(book, tables[0])
+    tables[0].real["modes"] = 2
+    assert rows.marginals(book, tables, ["copier", "noisy"]) == ("column" in tables[0].real)
+    committed = kept.read()
+    assert committed
+    assert all("density" in table.real or table.real.get("modes", 0) < 2 for table in committed)
+
+
+def test_the_figures_of_the_equations_show_what_the_code_computes(tmp_path):
+    assert equations.draw(Book(tmp_path)) == list(FIGURES)
+    for name in FIGURES:
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+        assert (ROOT / "docs" / "lab" / "paper" / f"{name}.svg").exists()
+    table = equations.positional_embedding(10, 8)
+    assert table[3, 0] == pytest.approx(np.sin(3))
+    assert table[3, 5] == pytest.approx(np.cos(3 / 10_000 ** (4 / 8)))
