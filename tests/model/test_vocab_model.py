@@ -90,7 +90,7 @@ def test_a_hugging_face_backbone_takes_sizes_and_seed_and_leaves_the_global_stat
 
 def test_an_unknown_hugging_face_backbone_is_refused():
     pytest.importorskip("transformers", reason="needs the hf extra")
-    with pytest.raises(ConfigError, match="'gpt77' is none of the model types"):
+    with pytest.raises(ConfigError, match="'gpt77' is not one of the model types"):
         model(backbone="hf:gpt77")
 
 

@@ -24,15 +24,15 @@ def df():
 
 def test_rows_like_the_real_ones_are_said_to_be_so(df):
     said = quick_look(df.head(200), df.tail(200), Schema.infer(df), 2)
-    assert "hardly told from real ones" in said[0]
+    assert "hardly recognised as synthetic" in said[0]
     assert "2 laws kept in every row" in said[0]
 
 
 def test_independent_columns_are_told_apart_and_their_pair_is_named(df):
     shuffled = df.assign(y=df["y"].sample(frac=1, random_state=0).to_numpy())
     said = quick_look(df, shuffled, Schema.infer(df), 0)
-    assert "nearly always told from real ones" in said[0]
-    assert "the pair least alike 'x' and 'y'" in said[0]
+    assert "nearly always recognised as synthetic" in said[0]
+    assert "the least similar pair 'x' and 'y'" in said[0]
     assert "more time helps first" in said[1]
 
 

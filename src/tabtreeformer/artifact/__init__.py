@@ -1,1 +1,1 @@
-"""What fitting leaves behind, the file it is kept in, and what a stranger's file may ask for."""
+"""A fitted model, its file, and the limits for files from strangers."""

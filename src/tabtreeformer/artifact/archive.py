@@ -4,9 +4,9 @@
     *.json, *.txt           settings, schema, codec, record, tree model
     *.safetensors           weights and prompts
 
-Nothing in it is ever unpickled, executed or written elsewhere. A file from a stranger is read only after its sizes are
-seen to be sane, so that it can ask for no more memory than a fixed multiple of its own length, and used only after
-every checksum is seen to agree.
+Nothing in it is ever unpickled, executed or written elsewhere. A file from a stranger is read only after its sizes have
+been checked, so that it can ask for no more memory than a fixed multiple of its own length, and used only after every
+checksum has been verified.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_MEMBERS, MAX_BYTES, MAX_MANIFEST = 64, 16 * 2**30, 2**20
 MAX_TABLE_MEMBERS = 10_000
 """Members of a file of several tables."""
 MAX_DIRECTORY = 2**17
-"""Bytes of the zip's list of members, which is read before anything is known of them."""
+"""Maximum bytes of the zip's list of members, which is read first."""
 MAX_RATIO, SMALL = 200, 2**16
 """No member unpacks to more than this many times its packed size; the smallest may take a little more."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,50}\.(json|txt|safetensors)")
@@ -52,9 +52,9 @@ _BROKEN = (
     ArithmeticError,
     MemoryError,
 )
-"""What the standard library raises on bytes that are no zip, a cut one, an encrypted one, or no JSON."""
+"""What the standard library raises on bytes that are not a zip, a truncated or encrypted one, or not JSON."""
 Known = Mapping[str, int] | Callable[[str], int | None]
-"""The maximum size of every member that there may be."""
+"""The maximum size of every member that is allowed."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model is the same file
 
 
@@ -68,7 +68,7 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], fo
     }
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, data in {MANIFEST: dump_json(manifest), **members}.items():
-            # Weights are noise to a compressor; text and ids shrink well.
+            # Weights do not compress; text and ids do.
             stored = zipfile.ZIP_STORED if name.startswith("weights") else zipfile.ZIP_DEFLATED
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, compress_type=stored)
 
@@ -76,8 +76,8 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], fo
 def read_archive(path: str | os.PathLike[str], known: Known | None = None, form: str = FORMAT) -> dict[str, bytes]:
     """Return the members of a model file, each checked against the manifest.
 
-    `known` says which members there may be and how large each; others are an error. By a mapping it names them all, by
-    a function it knows them by their form (None: no such member).
+    `known` says which members are allowed and their maximum sizes: as a mapping, or as a function of the name that
+    returns None for a member that is not allowed.
     """
     path = Path(path)
     if not path.is_file():
@@ -95,7 +95,7 @@ def read_archive(path: str | os.PathLike[str], known: Known | None = None, form:
 
 
 def form_of(path: str | os.PathLike[str]) -> str | None:
-    """What a file says it is, e.g. a model of one table or of a database; None where it is no such file."""
+    """What a file claims to be, e.g. a model of one table or of a database; None if it is not such a file."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open(MANIFEST) as file:
             form = load_json(file.read(MAX_MANIFEST)).get("format")
@@ -115,7 +115,7 @@ def load_json(data: bytes) -> Any:
 
 
 def _refuse(text: str) -> Any:
-    raise ValueError(f"JSON knows no {text}")
+    raise ValueError(f"JSON does not allow {text}")
 
 
 def _finite(text: str) -> float:
@@ -131,13 +131,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_directory(file: BinaryIO, path: Path) -> None:
-    """Refuse a zip whose list of members is itself absurd; the standard library would read all of it first."""
+    """Refuse a zip whose list of members is absurdly long, which the standard library would read first."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 2**16 - 22, 0))
     tail = file.read()
     place = tail.rfind(b"PK\5\6")
     if place < 0 or len(tail) - place < 22:
-        raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: it is no zip file")
+        raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: it is not a zip file")
     sizes = [struct.unpack_from("<L", tail, place + 12)[0]]
     if place >= 20 and tail[place - 20 : place - 16] == b"PK\6\7":  # a file of more than 2 GB has a longer record too
         file.seek(struct.unpack_from("<Q", tail, place - 12)[0])
@@ -148,7 +148,7 @@ def _check_directory(file: BinaryIO, path: Path) -> None:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], path: Path, known: Known | None) -> None:
-    """Refuse members by what they say of themselves, before any is unpacked."""
+    """Refuse members by their stated sizes, before any is unpacked."""
     names = [entry.filename for entry in entries]
     if MANIFEST not in names:
         raise ArchiveError(f"{path} is not a tabtreeformer model: it has no {MANIFEST}")
@@ -208,7 +208,7 @@ def _read_manifest(data: bytes, path: Path, form: str) -> dict[str, dict[str, An
 
 
 def _bounded(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
-    """Unpack at most one byte more than expected, whatever the entry says of itself."""
+    """Unpack at most one byte more than expected, whatever size the entry states."""
     with archive.open(entry) as file:
         return file.read(most + 1)
 

@@ -1,4 +1,4 @@
-"""Everything that fitting leaves behind, and how it becomes the members of a model file and back."""
+"""A fitted model, and how it becomes the members of a model file and back."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ MISFITS = (
     RuntimeError,
     safetensors.SafetensorError,
 )
-"""What pieces that do not fit together make Python, numpy and torch raise."""
+"""What Python, numpy and torch raise for pieces that do not fit together."""
 
 
 def _load_network(layout: TokenLayout, config: Config, data: bytes) -> Network:

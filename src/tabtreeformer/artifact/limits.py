@@ -1,4 +1,4 @@
-"""What a model file from a stranger may ask for, checked before memory or time is spent on it.
+"""Limits for model files from strangers, checked before memory or time is spent on them.
 
 A file says how wide, how deep and how long a network is, and a few bytes can say "a million layers". Every size must
 therefore be backed by weights that are really in the file: memory and time of loading stay within a fixed multiple of
@@ -44,13 +44,13 @@ MEMBERS: Mapping[str, int] = {
 """Every member that a model file may have, and its largest size."""
 
 MAX_LAWS_PER_COLUMN = 8
-"""Laws that put a column right may be several."""
+"""Several laws may put a column right."""
 MAX_COLUMNS, MAX_SLOTS, MAX_TREES, MAX_LAYERS = 10_000, 40_000, 100_000, 1_000
 MAX_PROMPTS = 10_000_000
 MAX_LETTERS = 10_000
 MAX_BATCH = 1_000_000
 MAX_CELLS = 2**30
-"""Cells of a table of positions and ids; such tables are made of layout alone, not of weights."""
+"""Maximum cells of a table of positions and ids; such tables follow from the layout, not from weights."""
 SPARE_CELLS = 2**24
 MAX_WEIGHT = 10_000
 """Largest weight of a network, a hundred times what training reaches: a product of several stays within a float."""
@@ -126,7 +126,7 @@ def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> 
     needed = {f"model.width × rows of {name}": config.width * count for name, count in rows.items()}
     needed["model.layers"] = config.layers * block_weights(config)
     if config.backbone != "gpt2":
-        few = config.layers * config.width <= n_weights  # else even counting would take long
+        few = config.layers * config.width <= n_weights  # otherwise even counting would take long
         needed["model.layers"] = _hf_parameters(config, rows["positions"]) if few else config.layers * config.width
     for name, count in needed.items():
         if count > n_weights:
@@ -177,7 +177,7 @@ def check_prompts(leaf_ids: NDArray[Any], layout: TokenLayout) -> None:
 
 
 def check_weights(weights: Mapping[str, torch.Tensor]) -> None:
-    """Refuse weights that are no numbers, or so large that sums of their products are none."""
+    """Refuse weights that are not finite, or so large that sums of their products are not."""
     for name, tensor in weights.items():
         if not tensor.dtype.is_floating_point or not bool((tensor.float().abs() <= MAX_WEIGHT).all()):
             raise ArchiveError(f"its weights {name!r} are not all finite numbers up to {MAX_WEIGHT:,}")
@@ -195,9 +195,9 @@ def check_network(network: Network) -> None:
     with torch.inference_mode():
         logs = network.eval().log_probs(tokens)
     if bool(torch.isnan(logs).any()):
-        raise ArchiveError("its weights make no probabilities")
+        raise ArchiveError("its weights do not give probabilities")
 
 
 def _at_most(name: str, value: int, most: int) -> None:
     if value > most:
-        raise ArchiveError(f"it has {value:,} {name}, and no model has more than {most:,}")
+        raise ArchiveError(f"it has {value:,} {name}, more than the maximum of {most:,}")

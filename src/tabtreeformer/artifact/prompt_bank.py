@@ -1,4 +1,4 @@
-"""Leaf prompts as they are kept: what a network is given before it writes a row."""
+"""Leaf prompts as they are stored: what a network is given before it writes a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model file records of its own making, checked when it is read: those who print it need not check it again."""
+"""The record in a model file, checked when it is read, so that code that prints it need not check it again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import ArchiveError
 
 @dataclass(frozen=True)
 class Maybe:
-    """What may be missing or null, and else has this form."""
+    """A value that may be missing or null, and otherwise has this form."""
 
     form: Any
 
@@ -92,7 +92,7 @@ _RECORD = {
 
 
 def check_record(record: Any) -> None:
-    """Refuse a record that lacks what every model knows of itself, or that says it in another form."""
+    """Refuse a record that lacks a required entry, or has one of another form."""
     _check(record, _RECORD, "record")
     if "tabtreeformer" not in record["versions"]:
         raise ArchiveError("its record does not say which version wrote it")
@@ -133,4 +133,4 @@ def _of_type(value: Any, types: tuple[type, ...], path: str) -> None:
     if isinstance(value, str) and len(value) > MAX_TEXT:
         raise ArchiveError(f"its {path} is a text of {len(value):,} letters")
     if isinstance(value, int) and abs(value) > MAX_NUMBER:
-        raise ArchiveError(f"its {path} is a number that nobody counts to")
+        raise ArchiveError(f"its {path} is too large a number")

@@ -1,4 +1,4 @@
-"""What a fitted model is, as plain data for people and other programs."""
+"""A description of a fitted model, as plain data for people and other programs."""
 
 from __future__ import annotations
 

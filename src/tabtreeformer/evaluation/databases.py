@@ -26,9 +26,9 @@ from .sequences import sequence_scores
 
 MAX_HOPS = 2
 MAX_PREDICTED = 3
-"""Columns of a parent that are predicted from its children."""
+"""Maximum columns of a parent that are predicted from its children."""
 MIN_ROWS = 2
-"""A synthetic table of fewer rows resembles nothing."""
+"""Minimum rows of a synthetic table that is compared."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DatabaseScores:
     """Which columns point to which table."""
 
     detection: Mapping[str, float] = field(default_factory=dict)
-    """By parent table: AUC with which it is told from the real one with its aggregated children; 0.5 is best."""
+    """By parent table: AUC with which it and its aggregated children are distinguished from real ones; 0.5 is best."""
     sequences: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By link whose rows are in order: lengths, spacing, order, autocorrelation, transitions."""
     utility: Mapping[str, float] = field(default_factory=dict)

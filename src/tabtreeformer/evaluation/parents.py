@@ -1,4 +1,4 @@
-"""Parents with their aggregated children: told from real ones by boosted trees, and predicted from their children."""
+"""Parents with aggregated children: distinguished from real ones by boosted trees, and predicted from children."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from ..data.schema import MEASURED, Schema
 
 MIN_PARENTS = 50
-"""Parents from which trees can learn anything."""
+"""Minimum number of parents for trees to learn from."""
 MAX_CLASSES = 10
-"""Labels that are predicted; rarer ones are left out."""
+"""Maximum number of labels that are predicted; rarer ones are left out."""
 FOLDS = 5
 
 
 def told_apart(real: pd.DataFrame, synthetic: pd.DataFrame) -> float:
-    """AUC with which boosted trees tell aggregated parents from real ones, over five folds (C2ST-Agg); 0.5 is best."""
+    """AUC with which boosted trees distinguish aggregated parents from real ones, over five folds (C2ST-Agg)."""
     from lightgbm import LGBMClassifier
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import StratifiedKFold, cross_val_predict

@@ -12,19 +12,19 @@ from ..data.schema import IDENTIFIER, TEXT, Schema
 from .evaluate import Evaluation, evaluate
 
 MAX_ROWS = 1000
-"""Rows that are looked at."""
+"""Maximum rows that are read."""
 MAX_COLUMNS = 40
-"""Columns that are looked at, evenly over the table."""
+"""Maximum columns that are read, spread evenly over the table."""
 FEW_ROWS = 20
-"""Tables of fewer rows show next to nothing."""
+"""Minimum rows of a table to say anything."""
 WORDS = ((0.6, "hardly"), (0.7, "now and then"), (0.85, "often"), (1.01, "nearly always"))
-"""How often rows can be told from real ones, by the AUC of a two-sample test."""
+"""How often rows are recognised as synthetic, by the AUC of a two-sample test."""
 POOR = 0.85
 """A column or pair that agrees less than this is worth naming."""
 
 
 def quick_look(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, laws: int) -> tuple[str, ...]:
-    """What can be said of new rows next to real ones, and what to do about it."""
+    """Sentences about new rows compared with real ones, and what to do about it."""
     few = _few_rows(real, synthetic, schema)
     if few is not None:
         return (few,)
@@ -49,11 +49,11 @@ def _verdict(scores: Evaluation, laws: int) -> str:
         _worst(scores, "trend", "pairs"),
     )
     how = next(word for limit, word in WORDS if not auc >= limit)
-    said = [f"quality: new rows are {how} told from real ones (AUC {auc:.2f}, 0.5 is best)"]
+    said = [f"quality: new rows are {how} recognised as synthetic (AUC {auc:.2f}, 0.5 is best)"]
     if worst is not None:
-        said.append(f"the column least alike is {worst['column']!r} ({worst['score']:.0%})")
+        said.append(f"the least similar column is {worst['column']!r} ({worst['score']:.0%})")
     if pair is not None:
-        said.append(f"the pair least alike {' and '.join(map(repr, pair['columns']))} ({pair['score']:.0%})")
+        said.append(f"the least similar pair {' and '.join(map(repr, pair['columns']))} ({pair['score']:.0%})")
     if laws:
         said.append(f"{laws:,} law{'s' * (laws != 1)} kept in every row")
     return ", ".join(said)
@@ -62,7 +62,7 @@ def _verdict(scores: Evaluation, laws: int) -> str:
 def _advice(scores: Evaluation, n_rows: int) -> str:
     auc, worst = scores.scores["detection"].value, _worst(scores, "shape", "columns")
     if auc < WORDS[1][0] and (worst is None or worst["score"] >= POOR):
-        return "  nothing stands out; ttf evaluate measures it on held-out rows (--holdout 0.2)"
+        return "  nothing to improve was found; ttf evaluate measures it on held-out rows (--holdout 0.2)"
     if n_rows < 10 * FEW_ROWS:
         return f"  {n_rows:,} rows teach little: more rows help most, then a target (--target)"
     return "  more time helps first (--budget, or --set train.steps=…); ttf evaluate --html shows where rows differ"
@@ -79,7 +79,7 @@ def _records(scores: Evaluation, metric: str, records: str) -> Sequence[Any]:
 
 
 def _few_rows(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> str | None:
-    """What to say of a table that is too small, or of rows that are all the same."""
+    """What to say about a table that is too small, or about rows that are all the same."""
     names = [c.name for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
     different = [len(table[names].drop_duplicates()) for table in (real, synthetic)] if names else [1, 1]
     if len(real) >= FEW_ROWS and different[1] > 1:

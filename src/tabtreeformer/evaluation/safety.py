@@ -1,6 +1,6 @@
-"""Which figures of an evaluation are leaks, as sentences with numbers. The limits are defined here and nowhere else.
+"""Decides which figures of an evaluation are leaks, and says so in sentences with numbers. All limits are defined here.
 
-They are ours: round numbers that we would defend to a colleague, not laws. What few rows could do by chance is no leak.
+They are our own choice of round numbers. What chance could do with few rows is not a leak.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MEMBERSHIP = 0.6
 FOUND = 0.05
 """Largest share of members that may be found at 1 % false positives, unless chance alone reaches more."""
 TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
-"""Largest AUC of the attack by density at each level of privacy, unless chance alone reaches more."""
+"""Largest AUC of the density attack at each level of privacy, unless chance alone reaches more."""
 TRACED = 0.02
 """Largest share of members that it may be sure of, at 1 % false positives, unless chance alone reaches more."""
 RISK = 0.05
 """Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 NEEDED = ("dcr", "membership", "copies")
-"""Without these nothing is said."""
+"""Without these there is no verdict."""
 TEST_METRICS = (*NEEDED, *ATTACKS)
 """Metrics that are tests."""
 TESTS = (*TEST_METRICS, "near_copies")
@@ -45,9 +45,9 @@ class Finding:
 def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding]:
     """What each privacy test of an evaluation says; empty where one of those that are needed was left out.
 
-    One leak found condemns a table, and the more tests there are, the sooner one of them finds by chance what is not
-    there. So each has its share of what may go wrong, that `tests` of them together have the confidence of the
-    evaluation, 95 % by default. Intervals of the attacks keep that confidence.
+    One leak is enough for a table to fail, and the more tests there are, the sooner one of them fails by chance. So the
+    error level is shared among them (Bonferroni): `tests` of them together have the confidence of the evaluation, 95 %
+    by default. Intervals of the attacks keep that confidence.
     """
     scores = evaluation.scores
     if any(name not in scores for name in NEEDED):
@@ -66,13 +66,13 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 
 
 def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = CONFIDENCE) -> list[Finding]:
-    """What a membership attack (`MembershipAttack.to_json`) shows: by its AUC, and by those whom it is sure of."""
+    """What a membership attack (`MembershipAttack.to_json`) shows: its AUC, and the members it is sure of."""
     by = " by likelihood" if measure != "membership" else ""
     leak = attack["auc"] > max(MEMBERSHIP, by_chance(attack, confidence))
     found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]
     share, sure = attack["true_positives"], attack["true_positives_interval"][0]
     members, others = attack["rows"]["members"], attack["rows"]["others"]
-    # The threshold is one of the other scores: of few rows several members may lie beyond all others by luck.
+    # The threshold is one of the other scores: with few rows, several members may lie beyond all others by chance.
     passed = int(attack["false_positives"] * others)
     lucky = not _more(round(share * members), members, passed, others, 1 - confidence)
     if share > FOUND and sure > attack["false_positives"] and not lucky:
@@ -83,11 +83,11 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
 
 
 def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Finding]:
-    """What nearness says: of all synthetic rows, and of the nearest.
+    """What distances show: of all synthetic rows, and of the nearest.
 
-    Rows without the outliers and the rare values that real rows have lie nearer to anybody, not to those who were
-    learned. So nearness is a leak where training rows in turn lie nearer to the synthetic rows than held-out rows do,
-    which is what the membership attack by distance sees; chance may do this second thing once in twenty.
+    Rows without the outliers and rare values of real rows are nearer to any real row, not just to those that were
+    learned. So nearness is a leak only where training rows in turn are nearer to the synthetic rows than held-out rows
+    are, which is what the membership attack by distance measures, at a level of 5 %.
     """
     nearer, theirs = dcr.value < alpha, attack["auc"] > by_chance(attack, 2 * CONFIDENCE - 1)
     if nearer and theirs:
@@ -128,7 +128,7 @@ def _more(count: int, n: int, other_count: int, n_other: int, alpha: float) -> b
 
 
 def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
-    """The upper end of the interval in which an AUC that knows nothing lies with this confidence."""
+    """The upper end of the interval in which the AUC of a random guess lies with this confidence."""
     members, others = attack["rows"]["members"], attack["rows"]["others"]
     error = ((members + others + 1) / (12 * members * others)) ** 0.5
     return float(0.5 + NormalDist().inv_cdf(0.5 + confidence / 2) * error)
@@ -149,13 +149,13 @@ def _attack(attack: Score, label: str) -> Finding:
 
 
 def limits() -> str:
-    """How the word is chosen, for the reader."""
+    """How the verdict is chosen, for the reader."""
     alpha = (1 - CONFIDENCE) / len(TESTS)
     return (
         f"no violation of the distance test that membership by distance bears out (which it does above what chance "
         f"reaches in {CONFIDENCE:.0%}), and no more copies and near copies than among held-out rows (Fisher's exact "
         f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
-        f"found condemns a table; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
+        f"is enough to fail; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
         f"{FOUND:.0%} of the training rows recognised at 1% false positives, risks of the attacks up to {RISK} or with "
         f"an interval that reaches 0."
     )

@@ -1,4 +1,4 @@
-"""Rows of a parent in their order, real and synthetic: how long, how spaced, how each follows from the one before.
+"""Compares sequences (the ordered rows of a parent): their lengths, spacing, and how each row follows from the last.
 
 Every measure is a similarity: 1 is best.
 """
@@ -73,7 +73,7 @@ def _steps(rows: pd.DataFrame, order: Any) -> NDArray[np.float64]:
 
 
 def _in_order(tables: Tables, link: Link, order: Any) -> float:
-    """Share of the rows, as they are in the table, that are not before the row before them."""
+    """Share of the rows, as they are in the table, that are not earlier than the previous row."""
     parents = parent_numbers(tables[link.child], tables[link.parent], link)
     numbers = in_numbers(tables[link.child][order].reset_index(drop=True))
     before = numbers.groupby(parents).shift(1)

@@ -72,7 +72,7 @@ class Picture:
             temporary.write_text(self.svg, encoding="utf-8")
 
     def __repr__(self) -> str:
-        return f"Picture: {self.title}; it shows itself in a notebook, and save(path) writes it as SVG"
+        return f"Picture: {self.title}; a notebook displays it, and save(path) writes it as SVG"
 
     def _repr_html_(self) -> str:
         return card(self.title, self.svg)

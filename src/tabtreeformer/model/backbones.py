@@ -46,7 +46,7 @@ class HuggingFaceBackbone(nn.Module):
         transformers = import_extra("transformers", "hf")
         model_type = config.backbone.removeprefix("hf:")
         if model_type not in HF_TYPES or model_type not in transformers.CONFIG_MAPPING:
-            raise ConfigError(f"model.backbone: {model_type!r} is none of the model types {', '.join(HF_TYPES)}")
+            raise ConfigError(f"model.backbone: {model_type!r} is not one of the model types {', '.join(HF_TYPES)}")
         # The names of transformers' attribute map, which its configs translate to their own (n_embd, n_head, …).
         settings = {
             "vocab_size": 1,  # the token embeddings are ours

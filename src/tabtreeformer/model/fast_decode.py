@@ -1,11 +1,11 @@
-"""Networks one position at a time, for many rows at once: this is where drawing rows spends its time.
+"""Networks run one position at a time, for many rows at once: drawing rows spends most of its time here.
 
-`PlainRows` asks any network as it is. `SlotRows` gives the same numbers up to rounding for a slot model on our own
+`PlainRows` works with any network. `SlotRows` gives the same numbers up to rounding for a slot model on our own
 decoder, one and a half times to twice as fast on a CPU:
 
-- Rows are the last dimension. Keys and values of a position are written where they stay, one query against them all is
-  a pass over memory that lies in order, and nothing is ever transposed.
-- What LayerNorm scales and shifts is folded into the weights behind it. All that is added to the stream is centred
+- Rows are the last dimension. Keys and values of a position are written where they stay, one query against all of them
+  reads contiguous memory, and nothing is ever transposed.
+- The scale and shift of each LayerNorm are folded into the weights after it. All that is added to the stream is centred
   beforehand, so that no mean is ever taken.
 - Of the prompt's positions, the last layer needs the keys and values only.
 

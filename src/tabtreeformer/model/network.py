@@ -1,4 +1,4 @@
-"""What a network of rows can do: training, drawing, likelihoods and the gate ask this, and never which one it is.
+"""The protocol of a network: training, drawing, likelihoods and the gate use it, and never ask which network it is.
 
 Shapes: `B` rows, `T` trees, `D` value slots, `L` positions of a row, `S` ids of a slot, `d` width.
 """
@@ -29,7 +29,7 @@ class Network(nn.Module, ABC):
     @property
     @abstractmethod
     def n_prompts(self) -> int:
-        """Positions between BOS and the state that predicts the first value."""
+        """Number of positions between BOS and the state that predicts the first value."""
 
     @abstractmethod
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
@@ -61,7 +61,7 @@ class Network(nn.Module, ABC):
         """Take initial values from the training rows (N, L), if the network has any that come from data."""
 
     def fold(self) -> None:
-        """Compute ahead what stays the same until the next `train()`, if there is anything."""
+        """Precompute what stays the same until the next `train()`, if there is anything."""
 
     def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
         """What starts rows from prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table.

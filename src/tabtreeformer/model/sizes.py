@@ -1,4 +1,4 @@
-"""How large a network is, from its layout and settings alone: networks are built by it, and files checked before that.
+"""The size of a network, from its layout and settings alone: networks are built with it, and files checked against it.
 
 Shapes: `T` trees, `D` value slots, `d` width.
 """
@@ -42,5 +42,5 @@ def n_prompts(layout: TokenLayout, config: ModelConfig) -> int:
 
 
 def number_slots(layout: TokenLayout) -> list[int]:
-    """Value slots whose ids are ordered, and enough to be smooth."""
+    """Value slots whose ids are ordered, and numerous enough to be smooth."""
     return [i for i, slot in enumerate(layout.value_slots) if slot.kind != SlotKind.CATEGORY and slot.size > 2]

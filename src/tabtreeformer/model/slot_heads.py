@@ -17,7 +17,7 @@ BUCKETS = (16, 64, 256, 1024)
 SMOOTHING = 0.7
 """Width, in ids, of the Gaussian over neighbouring ids that a number is learned as."""
 MAX_TABLED = 256
-"""Up to this many ids, smoothed targets are kept in a table: it is no larger than what as many rows make in a step."""
+"""Up to this many ids, smoothed targets are kept in a table, which is then no larger than those of a batch."""
 
 
 class SlotLogits(nn.Module):

@@ -1,4 +1,4 @@
-"""Embeddings of ids that follow from their rank: what makes neighbouring ids of a number alike from the start.
+"""Embeddings of ids that follow from their rank, so that neighbouring ids of a number are similar from the start.
 
 Shapes: `S` ids of a slot, `r` smooth functions, `d` width.
 """
@@ -22,9 +22,9 @@ SPIKE_REACH = 3
 
 
 class SmoothTable(nn.Module):
-    """Adds to a table of embeddings what smooth functions of an id's rank make of it, in slots of numbers.
+    """Adds smooth functions of an id's rank to a table of embeddings, in slots of numbers.
 
-    Neighbouring ids of a number then start alike and learn together, which a few hundred rows cannot teach them.
+    Neighbouring ids of a number then start similar and learn together, which a few hundred rows could not teach them.
     """
 
     basis: Tensor
@@ -49,13 +49,13 @@ class SmoothTable(nn.Module):
         self.register_buffer("basis", basis, persistent=False)
         self.register_buffer("rows", torch.cat(rows), persistent=False)
         self.register_buffer("cells", torch.cat(cells), persistent=False)
-        # 0 where an id is nothing but its rank: kept with the weights, since it comes from the data.
+        # 0 where an id has only its rank: stored with the weights, since it comes from the data.
         self.register_buffer("own", torch.ones(sum(slot.size + spare for slot in slots), 1))  # (rows, 1)
         self.weight = nn.Parameter(torch.empty(len(numbers), BASIS, width))
         nn.init.normal_(self.weight, std=INIT_STD / BASIS**0.5, generator=generator)
 
     def keep_own(self, own: Tensor) -> None:
-        """Say which ids, of all slots of numbers in order, are more than their rank."""
+        """Set which ids, of all slots of numbers in order, have an embedding of their own."""
         self.own[self.rows, 0] = own.to(self.own)
 
     def forward(self, table: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class SmoothTable(nn.Module):
 def stands_out(counts: Tensor, rows: int) -> Tensor:
     """Ids (S,) common enough to be learned one by one: in `rows` rows, or in a fifth and twice their neighbours.
 
-    The second are values such as a common rate among uncommon ones, which mean more than their rank says.
+    The latter are values such as a common rate among uncommon ones, which mean more than their rank.
     """
     reach = SPIKE_REACH
     padded = nn.functional.pad(counts.float(), (reach, reach), value=math.nan)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Attacked(Asked):
-    """What a model that can be fitted anew can be put through."""
+    """The attack on a model that can be fitted again."""
 
     def attack(
         self, members: Any, others: Any, n_shadows: int = 8, level: str = "balanced", random_state: Seed = 0
     ) -> ShadowAttack:
-        """Attack the model with shadow models: the same model, fitted anew on random halves of the rows.
+        """Attack the model with shadow models: the same model, fitted again on random halves of the rows.
 
         Much stronger than the attacks at the end of a fit, and as slow as that many fits.
 
@@ -41,7 +41,7 @@ class Attacked(Asked):
         level
             Level of privacy whose limits count: `balanced` or `strict`.
         random_state
-            With the same seed the attack is the same.
+            A whole number makes the attack repeatable.
 
         Examples
         --------

@@ -1,6 +1,6 @@
 """The model card: what a model file was made from, how, how good and how safe it was found to be, and what that proves.
 
-Built from the file alone. Figures come from its record, where fitting or the user has put them:
+Built from the file alone. Figures come from its record, where fitting or the user stored them:
 
     record["quality"]   rows, measures {name: value, goal, ceiling, floor, note}, left_out {name: reason}
     record["privacy"]   the same, and: verdict ("pass", "fail", "not judged"), reasons [text], mode, judged_on (which

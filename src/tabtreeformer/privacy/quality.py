@@ -1,4 +1,4 @@
-"""What came of a fit, in words: a quick look at new rows next to real ones."""
+"""The result of a fit in words: a quick look at new rows next to real ones."""
 
 from __future__ import annotations
 

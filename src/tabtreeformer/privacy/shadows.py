@@ -9,7 +9,7 @@ lacked any one row. What a row scores under the attacked model is compared with 
                     of the population)
     likelihood      of the row under the model itself (needs the model file)
 
-Members should not be told from rows that the model never saw. Shapes: `N` candidates, members first.
+Members should not be distinguishable from rows that the model never saw. Shapes: `N` candidates, members first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..evaluation.safety import TRACED, TRACES
 
 Floats = NDArray[np.float64]
 MIN_ROWS, MAX_CANDIDATES = 50, 2_500
-"""Members and others, each: with fewer chance hides nearly any leak, and more say little more."""
+"""Minimum and maximum of members and of others: with fewer, chance hides nearly any leak, and more add little."""
 TIMES, MAX_RELEASED = 10, 25_000
 """Rows that each model writes, as a multiple of those it learned, and at most."""
 N_NEAREST, BLOCK = 5, 256
@@ -42,7 +42,7 @@ FILE_ATTACK = "likelihood"
 
 
 class Model(Protocol):
-    """What is attacked, and what shadows of it are."""
+    """A model that is attacked, or a shadow of it."""
 
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Write rows."""
@@ -125,7 +125,7 @@ def attack_with_shadows(
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """The rows that are guessed about, members first, and what they score under the attacked model."""
+    """The candidate rows, members first, and what they score under the attacked model."""
 
     frame: pd.DataFrame
     n_members: int
@@ -194,7 +194,7 @@ class _Scores:
         count = np.maximum(there.sum(0), 1)
         mean = np.where(there, scores, 0.0).sum(0) / count
         spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
-        # The spread over few shadows is rough: half of it is that of all rows.
+        # The spread over few shadows is a rough estimate, so it is averaged with that of all rows.
         common = float(np.median(spread[there.any(0)])) if there.any() else 1.0
         return np.where(there.any(0), (raw - mean) / (0.5 * spread + 0.5 * common + SPREAD_FLOOR), 0.0)
 

@@ -1,4 +1,4 @@
-"""The one object that tokenizer, model, loss, masking, sampling and decoding all read.
+"""The layout of a row of tokens, which tokenizer, model, loss, masking, sampling and decoding all read.
 
 A row is the sequence BOS, T leaf tokens, D value tokens, EOS. Inside a slot an id counts from 0 ("local id"); in the
 sequence it is a token: the local id plus the offset of its kind. All slots of a kind share one range of tokens:
@@ -82,7 +82,7 @@ class TokenLayout:
         return 2 + len(self.slots)
 
     def n_tokens(self, kind: SlotKind) -> int:
-        """How many tokens a kind has: the largest of its slots, since all share them."""
+        """Number of tokens of a kind: the size of its largest slot, since all share them."""
         return max((slot.size for slot in self.slots if slot.kind == kind), default=0)
 
     def offset(self, kind: SlotKind) -> int:

@@ -25,7 +25,7 @@ from .layout import Slot, SlotKind
 
 NO_RULES = RuleSet()
 MAX_SAID = 20
-"""Laws that are listed while fitting; all are in the summary."""
+"""Maximum number of laws that are listed while fitting; all are in the summary."""
 NOTHING = Slot(SlotKind.CATEGORY, -1, 1)
 """The only slot of a table in which nothing is to be learned: every row needs one. It belongs to no column."""
 
@@ -85,7 +85,7 @@ class TableCodec:
         return (*self.laws.texts, *self.rules.texts)
 
     def place_of(self, name: str | int) -> int | None:
-        """Place of a column of the table among those that are learned; None where a law computes or replaces it."""
+        """Position of a column of the table among those that are learned; None where a law computes or replaces it."""
         return self.expressed.names.index(name) if self.laws.passes(name) else None
 
     @cached_property
@@ -121,8 +121,8 @@ class TableCodec:
     ) -> pd.DataFrame:
         """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
 
-        Where a table is written in parts, `rows` says which of its rows these are: no key comes twice. Values of the
-        columns that `within` limits, by their place, stay inside them.
+        Where a table is written in parts, `rows` says which of its rows these are, so that no key occurs twice. Values
+        of the columns that `within` limits, by their position, stay inside the limits.
         """
         return self.laws.restore(self.decode_expressed(ids, rng, rows, within), rng)
 
@@ -151,7 +151,7 @@ class TableCodec:
         return self.expressed.restore(values, gaps)
 
     def _owners(self, rows: RowNumbers) -> RowNumbers:
-        """Whom each row belongs to: rows that share a key share the names that are made up for it."""
+        """The owner of each row: rows that share a key share the names that are made up for it."""
         for codec in self.columns:
             owners = codec.inner.owners(rows)
             if owners is not rows:

@@ -1,4 +1,4 @@
-"""What rows of ids must hold, in the words of those who draw them.
+"""What is given about rows of ids before they are drawn.
 
 Shapes: `n` rows, `T` trees, `D` value slots, `S` ids of a slot.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 BLOCK = 4096
-"""Rows of a block; another number here would make other rows of a seed."""
+"""Rows per block; another number would change the rows of a seed."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Given:
     allowed: Mapping[int, Mask] = field(default_factory=dict)
     """By slot: which of its ids may be drawn, in every row (S,); a slot that is not named is free."""
     ids: Ids | None = None
-    """Rows of which a part is known (n, D); what they hold elsewhere means nothing. None where nothing is known."""
+    """Partly known rows (n, D), with arbitrary ids where they are unknown; None where nothing is known."""
     known: Mask | None = None
     """Which ids of `ids` are known (n, D)."""
     leaves: NDArray[np.int64] | None = None

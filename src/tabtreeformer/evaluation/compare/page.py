@@ -46,8 +46,8 @@ MEASURES: Sequence[Measure] = (
     Measure("dcr", "distance test", "p-value; below 0.05 rows are too close to training rows", ""),
     Measure("membership", "membership", "how well members of the training rows are recognised (AUC)", "half"),
     Measure("copies", "copies", "share of rows that equal a training row", "lower"),
-    Measure("fit_seconds", "fit, s", "seconds by the clock", "lower"),
-    Measure("sample_seconds", "sample, s", "seconds by the clock for as many rows", "lower"),
+    Measure("fit_seconds", "fit, s", "elapsed seconds", "lower"),
+    Measure("sample_seconds", "sample, s", "elapsed seconds for as many rows", "lower"),
     Measure("peak_mib", "peak MiB", "maximum memory", "lower"),
 )
 

@@ -1,4 +1,4 @@
-"""What a comparison says, in sentences: who is most useful, most faithful and fastest, and whose rows leak."""
+"""The result of a comparison in sentences: which generators are most useful, faithful and fast, and whose rows leak."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def sentences(frame: pd.DataFrame, runs: Sequence[Run], controls: Sequence[str],
 
 
 def _certainty(safe: pd.DataFrame, runs: Sequence[Run]) -> list[str]:
-    """How much of the order of the most useful could be chance."""
+    """How far the order of the most useful generators could be chance."""
     losses = safe["utility"].dropna().sort_values()
     if len(losses) < 2:
         return []
@@ -81,7 +81,7 @@ def _certainty(safe: pd.DataFrame, runs: Sequence[Run]) -> list[str]:
         for name in losses.index[:2]
     )
     if min(len(first), len(second)) < 2:
-        return ["One seed each: differences of a few hundredths can be chance; more seeds tell."]
+        return ["One seed each: differences of a few hundredths can be chance; more seeds will show."]
     spread = float(np.sqrt(np.var(first, ddof=1) / len(first) + np.var(second, ddof=1) / len(second)))
     if losses.iloc[1] - losses.iloc[0] > 2 * spread:
         return []

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ..encoding import Table
 
 MAX_ROWS = 20_000
-"""Rows that associations are computed from."""
+"""Maximum rows from which associations are computed."""
 MAX_SHOWN = 90
-"""Columns of a heatmap."""
+"""Maximum columns of a heatmap."""
 
 
 def associations(real: Table, new: Table) -> dict[str, Any] | None:
@@ -33,7 +33,7 @@ def associations(real: Table, new: Table) -> dict[str, Any] | None:
 
 
 def shown_associations(found: dict[str, Any]) -> dict[str, Any]:
-    """The part of the matrices that a heatmap can show with legible names: columns that differ or go together most."""
+    """The part of the matrices that a heatmap can show with legible names: the largest differences and associations."""
     real, new = np.array(found["real"]), np.array(found["synthetic"])
     gap = np.abs(real - new)
     chosen = np.arange(len(real))

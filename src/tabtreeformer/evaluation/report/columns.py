@@ -19,11 +19,11 @@ FEW_VALUES = 25
 """A numeric column with at most this many values is drawn as bars, one per value."""
 MAX_BARS = 12
 LOOK_SHAPE = 0.95
-"""A column that agrees to less than this is marked as worth a look."""
+"""A column with a lower Shape is marked as worth a look."""
 LOOK_GAPS = 0.02
-"""So is one whose share of missing values differs by more than this."""
+"""So is a column whose share of missing values differs by more than this."""
 LOOK_GRAIN = 0.05
-"""And one whose last digits agree less than those of two real samples, by more than this."""
+"""And a column whose last digits agree less than those of two real samples, by more than this."""
 DAY = 86_400
 
 
@@ -32,7 +32,7 @@ def columns(
 ) -> list[dict[str, Any]]:
     """What is shown of each column; the least faithful come first.
 
-    `floor`: a real value that fewer rows hold is not shown by itself, and neither are the ends of the range.
+    `floor`: a value that fewer real rows have is not shown by itself, and neither are the ends of the range.
     """
     found = []
     for place, feature in enumerate(real.features):
@@ -52,7 +52,7 @@ def columns(
 
 
 def kind_of(feature: Feature) -> str:
-    """What a reader calls the column."""
+    """The kind of a column, in the reader's words."""
     return "category" if feature.categorical else {"time": "date", "duration": "duration"}.get(feature.unit, "number")
 
 

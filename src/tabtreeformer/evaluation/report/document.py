@@ -1,4 +1,4 @@
-"""The report as an object: it shows itself in a notebook, and can be saved as one file."""
+"""The report as an object: a notebook displays it, and it can be saved as one file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report:
         return f"Report on {rows['synthetic']:,} synthetic rows and {rows['train']:,} training rows: {said}"
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page's style and script stay out of the notebook, and it keeps its own policy.
+        # A frame keeps the page's style and script out of the notebook, and its own content policy.
         return (
             f'<iframe srcdoc="{escape(self.page)}" sandbox="allow-scripts" title="report" width="100%" '
             f'height="{HEIGHT}" style="border:1px solid rgba(128,140,155,.45);border-radius:8px"></iframe>'

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file, which asks nothing of the network and escapes everything from data."""
+"""The report: one self-contained HTML file that makes no network requests and escapes everything from data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .summary import Summary, summarise
 from .templates import templates
 
 MANY = 12
-"""Of more columns, the page offers a search and filters."""
+"""With more columns, the page offers a search and filters."""
 FOLD = 12
-"""Entries of a long list that are shown before a click shows the rest."""
+"""Entries of a long list that are shown before it is unfolded."""
 
 
 @taking_any_table
@@ -38,7 +38,7 @@ def write_report(
     title: str = "Synthetic table report",
     show_rows: bool = True,
 ) -> None:
-    """Write the page for an evaluation of these very tables.
+    """Write the page for an evaluation of these tables.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def write_report(
     title
         Heading of the page.
     show_rows
-        The sections on sample rows, on the map and on nearest neighbours show real rows; False leaves those out, with
-        all that fewer than five real rows have in common, for a page to pass on.
+        The sections on sample rows, on the map and on nearest neighbours show real rows; False omits them, and
+        everything that fewer than five real rows have in common, for a page that you pass on.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def render(summary: Summary, title: str) -> str:
 
 
 def _arranged(summary: Summary) -> dict[str, Any]:
-    """What the template asks of a summary beyond its fields."""
+    """What the template needs besides the fields of the summary."""
     left_out: dict[str, list[str]] = {}
     for name, why in summary.facts.get("columns_left_out", {}).items():
         left_out.setdefault(why, []).append(name)
@@ -131,5 +131,5 @@ def _figure(value: float | None) -> str:
 
 
 def _percent(value: float) -> str:
-    """A share as text; a small one is not rounded to nothing."""
+    """A share as text; a small one is not rounded to 0."""
     return f"{value:.1%}" if value == 0 or value >= 0.001 else "<0.1%"

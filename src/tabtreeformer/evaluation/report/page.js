@@ -1,5 +1,5 @@
 "use strict";
-// The only script of the page: search and filters, long lists that unfold, and what a cell of a heatmap says.
+// The only script of the page: search and filters, long lists that unfold, and the numbers of a heatmap's cells.
 (() => {
   const all = (query, root = document) => [...root.querySelectorAll(query)];
   const find = document.querySelector("#find"), kind = document.querySelector("#kind"), look = document.querySelector("#look");
@@ -50,7 +50,7 @@
   addEventListener("hashchange", reach);
   reach();
 
-  // Heatmaps: numbers of both tables are in attributes of the section, two characters a cell.
+  // Heatmaps: numbers of both tables are in attributes of the section, two characters per cell.
   const tip = document.querySelector("#tip"), data = document.querySelector("#pairs-data");
   if (!tip || !data) return;
   const names = JSON.parse(data.dataset.names), n = names.length;

@@ -19,7 +19,7 @@ N_SAMPLES = 5
 """Rows of each table that are shown side by side."""
 MAX_NEIGHBOURS = 5
 MAX_DOTS = 700
-"""Rows of each table that are dots of the map."""
+"""Maximum rows of each table that are drawn as dots on the map."""
 MAP_CELLS = 28
 COARSE_CELLS = 12
 """Cells each way in which the two tables are compared: few, so that each has enough rows."""
@@ -96,7 +96,7 @@ def row_map(real: Table, new: Table, floor: int) -> dict[str, Any] | None:
         "real": shares[0].tolist(),
         "synthetic": shares[1].tolist(),
         "difference": _difference(*placed).tolist(),
-        # Few rows never cover the same cells: halves of the real rows show how much they can.
+        # Few rows never cover the same cells: two halves of the real rows show how far they agree.
         "overlap": _overlap(halves[0], halves[1]),
         "possible": _overlap(halves[0], placed[0][len(placed[0]) // 2 :]),
     }

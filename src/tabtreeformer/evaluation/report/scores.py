@@ -1,4 +1,4 @@
-"""The main table: every score with its interval, its references, and what has to be known of it, said once."""
+"""The main table: every score with its interval, its references and its notes."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ MEANING = {
     ),
     "singling_out": (
         "Singling out",
-        "Risk that a sentence true of one synthetic row isolates a training row, beyond what happens to held-out rows.",
+        "Risk that a condition met by one synthetic row isolates a training row, beyond what happens to held-out rows.",
     ),
     "linkability": (
         "Linkability",
-        "Risk that the synthetic rows join two halves of a training row, beyond what happens to held-out rows.",
+        "Risk that the synthetic rows link two halves of a training row, beyond what happens to held-out rows.",
     ),
     "inference": (
         "Attribute inference",
@@ -60,9 +60,9 @@ MEANING = {
 }
 GOALS = {"higher": "↑ higher is better", "lower": "↓ lower is better", "half": "→ 0.5 is best"}
 TEST = "at least 0.05 is no violation"
-"""What is wanted of a p-value: it is no score of which more is better."""
+"""The goal of a p-value, which is not a score of which more is better."""
 BETWEEN = ("utility", "shape", "trend", "detection", "laws", "grain", "detection_derived")
-"""Scores that independent columns and real rows bound, and their likes against unseen rows."""
+"""Scores between those of independent columns and of real rows, and the same against unseen rows."""
 
 
 def meanings() -> dict[str, tuple[str, str]]:
@@ -123,7 +123,7 @@ def _about_size(evaluation: Evaluation) -> str:
     n_test = evaluation.facts["rows"]["test"]
     return (
         f"Few rows score less than many by chance alone. The real held-out rows are {n_test:,}; the small number is "
-        "what as many synthetic rows score, and only that compares with them."
+        "what as many synthetic rows score, and only that can be compared with them."
     )
 
 

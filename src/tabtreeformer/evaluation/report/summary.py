@@ -1,4 +1,4 @@
-"""An evaluation and its tables → plain data for a page: curves, bars, matrices, rows. Nothing here knows of HTML."""
+"""An evaluation and its tables → plain data for a page: curves, bars, matrices, rows. Nothing here depends on HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .scores import score_table
 from .verdict import LAWS, limits, verdicts
 
 HIDDEN_FLOOR = 5
-"""Where real rows are not to be shown, neither is anything that fewer of them have in common."""
+"""Where real rows are not shown, neither is anything that fewer of them have in common."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def summarise(
 
 
 def _by_reason(evaluation: Evaluation) -> dict[str, list[str]]:
-    """What was not measured; one reason is said once."""
+    """What was not measured; each reason is given once."""
     found: dict[str, list[str]] = {}
     for name, why in evaluation.left_out.items():
         found.setdefault(why, []).append(name)
@@ -103,7 +103,7 @@ def _by_reason(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _laws(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Every law of the training rows and who keeps it, the most broken first."""
+    """Every law of the training rows and the shares of rows that keep it, the most broken first."""
     records = evaluation.scores["laws"].breakdown.get("laws", []) if "laws" in evaluation.scores else []
     measured = []
     for record in records:

@@ -13,7 +13,7 @@ MAX_TEXT = 40
 """Characters of a cell that are shown."""
 MISSING_WORD = "missing"
 MANY_DAYS = 20 * 86_400.0
-"""Seconds of deviation above which the hour of a time says nothing."""
+"""With a larger standard deviation, in seconds, the hour of a time is not shown."""
 
 
 def cell(value: Any) -> str:

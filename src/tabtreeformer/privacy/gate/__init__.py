@@ -1,4 +1,4 @@
-"""The release gate: attacks on a model that has just been fitted, a verdict, and what may be done in spite of it."""
+"""The release gate: attacks on a model that was just fitted, a verdict, and how rows may be released in spite of it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The level of privacy: how far an attack on released rows gets, and up to how many rows it stays within the level.
 
-The more rows are released, the better a density that is refitted on them knows who was learned from. So each half of
-the model is attacked twice, through as many rows as it learned and through ten times as many (fewer of large tables),
+The more rows are released, the better a density that is refitted on them reveals who was learned from. So each half of
+the model is attacked twice, with as many rows as it learned and with ten times as many (fewer for large tables),
 with the same candidates and shadow tables. Between and beyond the two, AUC and share of recognised members are taken to
-grow evenly with the logarithm of the rows; they level off in truth, so that this errs towards caution.
+grow linearly with the logarithm of the rows; in fact they level off, so that this errs on the side of caution.
 
 A level is broken where the figure is above its limit beyond chance: its one-sided 95 % bound, over all halves together.
 """
@@ -25,22 +25,22 @@ from ...evaluation.encoding import encode
 from ...evaluation.safety import TRACED, TRACES
 
 TIMES = 10
-"""Times as many rows as were learned for which the level is told too."""
+"""Multiple of the rows learned for which the level is stated too."""
 MAX_CANDIDATES, MAX_RELEASED = 2_500, 25_000
-"""Members and others that the attack tries to tell apart, each at most; rows that it learns from."""
+"""Maximum members and others that the attack tries to distinguish, and rows that it learns from."""
 SHADOWS, FEW_SHADOWS, MANY_ROWS = 6, 4, 4_000
-"""Shadow tables; fewer for many candidates, of which each shadow says more."""
+"""Shadow tables; fewer for many candidates, where each shadow is more informative."""
 ONE_SIDED = 0.9
-"""Confidence of an interval whose lower end is a bound with 95 %."""
+"""Confidence of a two-sided interval whose lower end is a one-sided 95 % bound."""
 UNLIMITED = 1_000
-"""A number of safe rows beyond this many times those that were learned is no limit."""
+"""A limit beyond this many times the rows that were learned is not stated."""
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One attack: members and others by their places in the population, and what writes released rows."""
+    """One attack: members and others by their positions in the population, and what writes released rows."""
 
     members: Rows
     others: Rows
@@ -56,9 +56,9 @@ class Line:
     times: tuple[float, float]
     values: tuple[float, float]
     margin: float
-    """What chance alone adds at most, with 95 %."""
+    """Maximum that chance alone adds, with 95 % confidence."""
     nothing: float = 0.0
-    """The figure of an attack that learns nothing, below which only chance takes it."""
+    """The figure of an attack that learns nothing; only chance takes it below."""
 
     def at(self, times: float) -> float:
         """The figure for this many times the rows that were learned."""
@@ -73,7 +73,7 @@ class Line:
         return self.times[1] * math.exp(min(spare / slope, 100.0))
 
     def _slope(self, beyond: bool) -> float:
-        """Growth with the logarithm of the rows; beyond those measured, only by what chance does not explain."""
+        """Growth with the logarithm of the rows; beyond those measured, only what chance does not explain."""
         grown = self.values[1] - max(self.values[0], self.nothing) - (self.margin if beyond else 0.0)
         return max(0.0, grown / math.log(self.times[1] / self.times[0]))
 
@@ -99,7 +99,7 @@ def expose(
     schema: Schema,
     seed: np.random.SeedSequence,
 ) -> Exposure:
-    """Attack released rows of each comparison; the shadow tables serve all of them. `where` is what is attacked."""
+    """Attack released rows of each comparison, with the same shadow tables. `where` says what is attacked."""
     n_learned = min(part.n_learned for part in comparisons)
     sizes = released_rows(n_learned)
     released = {f"released {k}": part.write(sizes[1]) for k, part in enumerate(comparisons)}
@@ -129,7 +129,7 @@ def released_rows(n_learned: int) -> tuple[int, int]:
 
 
 def level_record(exposures: Sequence[Exposure], level: str, n_rows: int) -> dict[str, Any]:
-    """What is known of a level, as plain data: the figures of the worst exposure, and the number of safe rows."""
+    """The state of a level, as plain data: the figures of the worst exposure, and the number of safe rows."""
     worst = min(exposures, key=lambda exposure: (exposure.until(level), -exposure.auc.at(1)))
     until = worst.until(level)
     return {
@@ -152,7 +152,7 @@ def _figures(exposure: Exposure, times: int, n_rows: int) -> dict[str, Any]:
 
 
 def _rounded(rows: float, n_learned: int) -> int:
-    """A number of rows with two digits, rounded down, but not below those that were learned where those are safe."""
+    """A number of rows rounded down to two digits, but not below those that were learned where those are safe."""
     rows = round(rows, 3)
     unit = 10 ** max(int(math.log10(max(rows, 1.0))) - 1, 0)
     return max(int(rows // unit * unit), n_learned if rows >= n_learned else 0)

@@ -12,11 +12,11 @@ WAYS_OUT = {
 """What to change, where trees write and where networks do."""
 
 MIN_TOLD = 10
-"""A tenth of the rows is the smallest number that the measured ones still say something about."""
+"""Smaller numbers than a tenth of the rows measured are not extrapolated to."""
 
 
 def broken(level: Mapping[str, Any], *, trees: bool) -> list[str]:
-    """Why a model fails by its level, with the ways out; nothing where the level holds."""
+    """Why a model fails its level, and what to do; empty where the level holds."""
     if level["holds"]:
         return []
     figures, limits = level["figures"][0], level["limits"]

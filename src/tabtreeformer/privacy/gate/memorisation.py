@@ -1,4 +1,4 @@
-"""What the memorisation meter says about the weights that were kept, and from where it fails a model by itself."""
+"""The reading of the memorisation meter for the weights that were kept, and the limit beyond which a model fails."""
 
 from __future__ import annotations
 

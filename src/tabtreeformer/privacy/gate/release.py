@@ -18,7 +18,7 @@ from ...errors import ConfigError, PrivacyError, PrivacyWarning
 
 MAX_LETTERS = 1_000
 SHOWN = 3
-"""Reasons that a message names."""
+"""Maximum reasons in a message."""
 
 
 def failed(record: Mapping[str, Any]) -> bool:
@@ -28,7 +28,7 @@ def failed(record: Mapping[str, Any]) -> bool:
 
 
 def warn_if_failed(record: Mapping[str, Any]) -> None:
-    """Warn whoever takes rows from a model that failed."""
+    """Warn about rows of a model that failed."""
     if failed(record):
         warnings.warn(
             f"this model failed its privacy verdict ({reasons_of(record['privacy'])}); do not pass its rows on",
@@ -38,7 +38,7 @@ def warn_if_failed(record: Mapping[str, Any]) -> None:
 
 
 def known_level(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What the record of a model says of its level of privacy; None where nothing was measured."""
+    """The level of privacy in the record of a model; None where nothing was measured."""
     level = (record.get("privacy") or {}).get("level")
     return level if isinstance(level, Mapping) else None
 
@@ -68,7 +68,7 @@ def file_leaks(record: Mapping[str, Any]) -> bool:
 
 
 def warn_if_file_leaks(record: Mapping[str, Any]) -> None:
-    """Warn whoever writes the file of a model that reveals more than its rows do."""
+    """Warn about the file of a model that reveals more than its rows do."""
     if file_leaks(record):
         reason = (record["privacy"]["file"].get("reasons") or ["no reason is given"])[0]
         warnings.warn(
@@ -96,8 +96,8 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
     elif accepted is None:
         raise PrivacyError(
             f"{os.fspath(path)} failed its privacy verdict: {reasons_of(record['privacy'])}. Fit again "
-            "(privacy='strict', fewer steps, more rows), or write rows all the same with "
-            '--accept-risk "the reason", which the file keeps'
+            "(privacy='strict', fewer steps, more rows), or write rows anyway with "
+            '--accept-risk "the reason", which is recorded in the file'
         )
     assert accepted is not None
     accept_risk(path, accepted, rows)

@@ -1,7 +1,7 @@
-"""What the gate asks of a model, whoever writes its rows: rows of one half alone, rows of the whole, likelihoods.
+"""What the gate asks of a model, with networks or trees: rows of one half alone, rows of the whole, likelihoods.
 
-A half of the model has learned from its own rows and never saw the others: each of the two networks, or a forest that
-is grown for the verdict as the forest itself was.
+A half of the model has learned from its own rows and never saw the others: it is each of the two networks, or a forest
+that is grown on half of the rows for the verdict.
 
 Shapes: `N` rows, `T` trees, `D` value slots.
 """

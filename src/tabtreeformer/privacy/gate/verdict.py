@@ -1,8 +1,8 @@
 """The verdict at the end of a fit.
 
-No row has to be given up for it: network j was trained on its own half and has never seen the other, so that rows
+No row has to be held out for it: network j was trained on its own half and has never seen the other, so that rows
 written by network j alone can be compared with both: its own half as training rows and the other half as held-out rows.
-Every attack of the evaluation is made that way on both networks. Rows that were set aside (`holdout`) are stricter:
+Every attack of the evaluation is run that way on both networks. Rows that were held out (`holdout`) make it stricter:
 neither codec, trees nor networks saw them, and the attacks are then on rows as the whole model writes them.
 
 The verdict is on two things. The *rows*: distances, copies, near copies, membership by distance, singling out,
@@ -135,7 +135,7 @@ def no_verdict(why: str, mode: str) -> dict[str, Any]:
 
 @dataclass
 class _Comparisons:
-    """Makes the comparisons."""
+    """Runs the comparisons."""
 
     fitted: Fitted
     evidence: Evidence
@@ -145,7 +145,7 @@ class _Comparisons:
 
     def __post_init__(self) -> None:
         self.subject = subject_of(self.fitted, self.evidence, self.seed.spawn(1)[0])
-        # Rows are taken once: of a table on disk that is a pass over all of it.
+        # Rows are taken once: for a table on disk that is a pass over all of it.
         self.order = np.random.default_rng(self.seed.spawn(1)[0]).permutation(len(self.evidence.tokens))
         picked = [rows[:MAX_ROWS] for part in self.evidence.parts for rows in part]
         picked += [self._candidates(rows) for part in self.evidence.parts for rows in part]
@@ -160,8 +160,8 @@ class _Comparisons:
         evaluation = self._evaluate(self._rows(own), self._rows(others), self._released(j).head(len(own)))
         inside, outside = (self.subject.half_logs(j, *self._ids(rows)) for rows in (own, others))
         attacks = {LIKELIHOOD: (inside, outside)}
-        # The other half never saw the members, but it saw the others: this attack has it up to twice as easy as one
-        # on rows that nobody saw, and is shown without counting.
+        # The other half never saw the members, but it saw the others: this attack is up to twice as easy as one on rows
+        # that nobody saw, so that it is shown but does not count.
         of_own, of_others = (self.subject.other_logs(j, *self._ids(rows)) for rows in (own, others))
         if of_own is not None and of_others is not None:
             attacks[CALIBRATED] = (inside - of_own, outside - of_others)
@@ -180,7 +180,7 @@ class _Comparisons:
         return self._part("rows set aside", evaluation, attacks, counted=(LIKELIHOOD, CALIBRATED))
 
     def exposures(self) -> list[Exposure]:
-        """What the attack by density gets from more and more rows: of the halves, and of the whole model."""
+        """What the density attack gains from more rows: of the halves, and of the whole model."""
         halves = [(self._candidates(own), self._candidates(others)) for own, others in self.evidence.parts]
         chosen = np.unique(np.concatenate([rows for half in halves for rows in half]))
         comparisons = [
@@ -209,7 +209,7 @@ class _Comparisons:
         return found
 
     def _candidates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """At most some of the rows, by chance, and the same ones wherever the same rows are asked for; ascending."""
+        """A random sample of the rows, the same whenever the same rows are asked for; ascending."""
         places = np.argsort(self.order)[rows]  # the inverse of a permutation
         return np.asarray(np.sort(rows[np.argsort(places)[:MAX_CANDIDATES]]))
 
@@ -222,7 +222,7 @@ class _Comparisons:
             n = released_rows(len(self.order) if j is None else len(self.evidence.parts[j][0]))[1]
             rng = self._rng()
             ids = self.subject.write_whole(n, rng) if j is None else self.subject.write_half(j, n, rng)
-            # The rows of the whole model come network by network: any first part of them has some of each.
+            # The rows of both networks are interleaved, so that any first part of them has some of each.
             self.written[j] = self._decoded(ids[self._rng().permutation(n)])
         return self.written[j]
 

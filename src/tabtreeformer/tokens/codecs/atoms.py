@@ -62,7 +62,7 @@ class AtomCodec(NumberCodec):
 
     @classmethod
     def _plain(cls, series: pd.Series, config: TokenConfig) -> Self:
-        """Find them without a floor."""
+        """Find atoms and intervals without a floor."""
         values = series.to_numpy(dtype=np.float64)
         distinct, counts = np.unique(values, return_counts=True)
         starts = _id_starts(counts, config.quantiles)
@@ -71,7 +71,7 @@ class AtomCodec(NumberCodec):
 
     @classmethod
     def _protected(cls, series: pd.Series, config: TokenConfig) -> Self:
-        """Find them so that each id represents enough rows."""
+        """Find atoms and intervals so that each id represents enough rows."""
         values = series.to_numpy(dtype=np.float64)
         whole = pd.api.types.is_integer_dtype(series.dtype)
         decimals = 0 if whole else grid_decimals(values, config.rare_floor)
@@ -133,7 +133,9 @@ class AtomCodec(NumberCodec):
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1); a value between two ids takes the nearer one."""
         borders = self.highs[:-1] / 2 + self.lows[1:] / 2
-        borders = np.minimum(borders, np.nextafter(self.lows[1:], -np.inf))  # between neighbours there is no middle
+        borders = np.minimum(
+            borders, np.nextafter(self.lows[1:], -np.inf)
+        )  # neighbouring numbers have nothing between them
         ids: Ids = np.searchsorted(borders, series.to_numpy(dtype=np.float64), side="left").astype(np.int64)
         return ids[:, None]
 
@@ -234,7 +236,9 @@ class AtomCodec(NumberCodec):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
         if data.get("bin_starts"):
-            raise ValueError("its numbers have bins before their ids, which are no longer read: fit the table again")
+            raise ValueError(
+                "its numbers have bins before their ids, which are no longer supported: fit the table again"
+            )
         arrays = {name: np.array(data[name], dtype=np.float64) for name in ("lows", "highs")}
         lows, highs, decimals = arrays["lows"], arrays["highs"], data["decimals"]
         if lows.ndim != 1 or lows.shape != highs.shape or not len(lows) or (lows > highs).any():
@@ -289,7 +293,7 @@ def _id_starts(counts: Ids, most: int) -> Ids:
         stop = place + int(np.argmax(np.append(atom[place:], True)))
         below = np.cumsum(counts[place:stop])
         pieces = max(1, round(below[-1] / mass))
-        # The value at which each share of the stretch's rows begins; a value never lies in two pieces.
+        # The value at which each share of the rows begins; a value is never in two pieces.
         cuts = np.searchsorted(below, below[-1] * np.arange(pieces) / pieces, side="right")
         starts += (place + np.unique(cuts)).tolist()
         place = stop

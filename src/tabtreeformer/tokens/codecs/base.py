@@ -1,7 +1,7 @@
-"""What the codec of a column can do. Rooms above ask the codec, and never which one it is.
+"""The protocol of a codec. Rooms above use it, and never ask which codec it is.
 
-A codec is about values that are there: missing values are the business of `ColumnCodec`. A new codec is one file with a
-class that inherits from `Codec`, and one line in `registry.py`.
+A codec handles values that are present; `ColumnCodec` handles missing ones. A new codec is one file with a class that
+inherits from `Codec`, and one line in `registry.py`.
 
 Shapes: `N` values, `S` ids of a slot.
 """
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Span = tuple[float, float]
-"""A closed stretch of plain values: numbers, or counts of a column's clock."""
+"""A closed interval of plain values: numbers, or counts of a column's clock."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Codec(Protocol):
     def from_json(cls, data: Any) -> Self:
         """Inverse of `to_json`."""
 
-    # ---- what queries ask; most codecs keep most of these answers
+    # ---- what queries ask; the defaults are right for most codecs
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
         """What a condition other than `missing` leaves, or an error that says why it leaves nothing."""
@@ -139,7 +139,7 @@ class Codec(Protocol):
         return False
 
     def owners(self, rows: RowNumbers) -> RowNumbers:
-        """The number of what each row belongs to: its own, or that of a key that several rows share."""
+        """The number of each row's owner: its own, or that of a key that several rows share."""
         return rows
 
     def longest_text(self) -> int:

@@ -43,7 +43,7 @@ class ColumnCodec:
     inner: Codec
     missing: bool
     common: tuple[int, ...] | None = None
-    """Ids that a missing value gets where too few rows lack one; None elsewhere."""
+    """Ids of a missing value where too few rows have one; None otherwise."""
 
     @classmethod
     def learn(cls, series: pd.Series, column: Column, config: TokenConfig) -> ColumnCodec:

@@ -23,11 +23,11 @@ Counts = NDArray[np.int64]
 
 MAX_STEPS = 10
 MIN_GAIN = 12.0
-"""Nats that a step must gain over the others to be taken."""
+"""Minimum gain in nats of a further step."""
 MIN_SHARE, MIN_ENDING = 0.005, 0.02
-"""… and the share of rows that it must explain; that of an ending such as .99."""
+"""… and minimum share of rows that it explains; the same for an ending such as .99."""
 SEARCHED, FITTED = 4_000, 20_000
-"""Rows that steps are searched in, and rows that shares are fitted to."""
+"""Maximum rows in which steps are searched, and to which shares are fitted."""
 ROWS_PER_RANGE, MAX_RANGES = 400, 8
 """Shares are those of ranges of ids with at least this many rows."""
 PRIOR_ROWS = 20.0
@@ -36,7 +36,7 @@ MANTISSAS = (10, 20, 25, 50)
 CLOCK = (12, 15, 24, 30, 60, 120, 300, 600, 900, 1800, 3600)
 """Steps of clocks and dozens, for whole numbers."""
 ENDINGS = (10, 100, 1000)
-"""Steps of which many values may share what is left, e.g. 99 of 100; more digits than that would be values."""
+"""Steps whose remainder many values may share, e.g. 99 of 100; longer remainders would be values."""
 MAX_COUNT = 2**62
 LARGEST_FLOAT = 2**53
 """Beyond this a float does not hold every whole number."""
@@ -48,7 +48,7 @@ class Grain:
 
     steps: tuple[int, ...]
     offsets: tuple[int, ...]
-    """What is left of a value that is divided by its step: 99 of prices that end in .99."""
+    """Remainder of values divided by their step: 99 for prices that end in .99."""
     starts: tuple[int, ...]
     """First id of each range."""
     shares: tuple[tuple[float, ...], ...]
@@ -67,7 +67,7 @@ class Grain:
             return None
         few = _some(len(counts), SEARCHED)
         steps = _search(counts[few], first[ids[few]], last[ids[few]], whole=whole)
-        if len(steps) < 2:  # any number is as good as another, but floats have no odd ones beyond 2^53
+        if len(steps) < 2:  # every number is equally likely, but beyond 2^53 floats cannot hold odd ones
             return cls((1,), (0,), (0,), ((1.0,),)) if largest > LARGEST_FLOAT else None
         some = _some(len(counts), FITTED)
         counts, ids = counts[some], ids[some]
@@ -122,7 +122,7 @@ class Grain:
 
 
 def _some(n_rows: int, most: int) -> Counts:
-    """Rows at even distances."""
+    """Evenly spaced rows."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
 
 
@@ -168,7 +168,7 @@ def _shares(density: Floats, fits: NDArray[np.bool_], start: Floats, prior: floa
         weights = weights / np.maximum(weights.sum(1, keepdims=True), 1e-300)
         likely = weights * density
         likely = likely / np.maximum(likely.sum(1, keepdims=True), 1e-300)
-        # Shares grow where more values are of a step than are drawn from it.
+        # A share grows where more values belong to its step than are drawn from it.
         grown = shares * (likely.sum(0) + prior * start) / np.maximum(weights.sum(0) + prior * shares, 1e-300)
         grown /= grown.sum()
         if np.abs(grown - shares).max() < 1e-6:
@@ -194,7 +194,7 @@ def _search(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list
         now = (columns[:, used] * weights).sum(1) / np.maximum(weights.sum(1), 1e-300)
         best, gained = -1, MIN_GAIN
         for place in range(len(options)):
-            # Only intervals that hold a multiple say anything about a step: narrow ones mostly hold none.
+            # Only intervals that contain a multiple are evidence about a step; narrow ones mostly contain none.
             own = fits[:, 1 + place]
             if 1 + place in used or not own.any():
                 continue
@@ -219,7 +219,7 @@ def _gain(now: Floats, density: Floats) -> tuple[float, float]:
 
 
 def _candidates(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list[tuple[int, int]]:
-    """Steps of which more values are multiples than chance would have, and ends that many values share."""
+    """Steps of which more values are multiples than by chance, and endings that many values share."""
     reach = float(np.quantile(last - first + 1, 0.9)) * 10
     steps = [m * 10**k // 10 for k in range(19) for m in MANTISSAS if m * 10**k % 10 == 0]
     steps = sorted({*steps, *(CLOCK if whole else ())} - {1})
@@ -235,7 +235,7 @@ def _candidates(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> 
 
 
 def _endings(counts: Counts, step: int) -> list[tuple[int, int]]:
-    """Ends other than zeros that many values share, such as .99."""
+    """Endings other than zeros that many values share, such as .99."""
     ends, rows = np.unique(counts % step, return_counts=True)
     order = np.argsort(-rows, kind="stable")[:4]
     usual = [(step, int(ends[k])) for k in order if ends[k] and rows[k] > max(MIN_ENDING, 2 / step) * len(counts)]

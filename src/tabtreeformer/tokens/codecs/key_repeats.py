@@ -12,16 +12,16 @@ import pandas as pd
 from .row_numbers import RowNumbers
 
 CYCLE = 50
-"""Keys of a cycle: few, so that rows that share a key are near each other, also where few rows are written."""
+"""Keys per cycle: few, so that rows that share a key are near each other even where few rows are written."""
 MAX_ROWS = 20
 """Rows of a key that are counted one by one."""
 
 
 def learn_repeats(values: pd.Series, floor: int) -> tuple[float, ...]:
-    """Shares of keys with one row, two, three …; empty where nothing repeats, or too few do to say how."""
+    """Shares of keys with one row, two, three …; empty where none repeats, or too few to estimate them."""
     sizes = np.minimum(values.value_counts().to_numpy(), MAX_ROWS)
     counts = np.bincount(sizes, minlength=2)[1:]
-    for place in range(len(counts) - 1, 0, -1):  # what too few keys have counts as the next smaller number
+    for place in range(len(counts) - 1, 0, -1):  # numbers that too few keys have count as the next smaller one
         if counts[place] < max(floor, 1):
             counts[place - 1] += counts[place]
             counts[place] = 0

@@ -32,7 +32,7 @@ MAX_LISTED = 12
 
 @dataclass(frozen=True)
 class LabelCodec(Codec):
-    """One id per value. Values that too few rows had are a protected group: none of them is kept, nor ever written."""
+    """One id per value. Values that too few rows had are a protected group: none of them is stored or written."""
 
     name: ClassVar[str] = "labels"
     kinds: ClassVar[tuple[str, ...]] = (CATEGORICAL, BOOLEAN)
@@ -62,7 +62,7 @@ class LabelCodec(Codec):
 
     @classmethod
     def _all_rare(cls, every: Labels, column: Column) -> Self | None:
-        """Truth values stay in any case; of a list its first category is kept; else a new value is made up."""
+        """What to write where all values are rare: truth values, the first category of a dtype, or a new value."""
         if all(isinstance(value, bool) for value in every.values):
             return cls(every)
         if column.categories is not None:
@@ -165,7 +165,7 @@ def not_empty(mask: Mask, condition: Condition, column: Column) -> Mask:
 
 
 def _unknown(column: Column, value: Any, labels: Labels, *, protected: bool) -> str:
-    """Why a value cannot be asked for: no row had it, or it is protected, which the model cannot distinguish."""
+    """Why a value cannot be asked for: no row had it, or it is protected; the model cannot distinguish the two."""
     known = ", ".join(repr(label) for label in labels.values[:MAX_LISTED])
     known += ", …" if len(labels.values) > MAX_LISTED else ""
     if protected:
@@ -189,7 +189,7 @@ def protected_column(column: Column, series: pd.Series, floor: int) -> Column:
 
 
 def _unseen(values: Sequence[Scalar]) -> Scalar:
-    """A value of the same type that is none of them: `other`, or a number near their mean."""
+    """A new value of the same type: `other`, or a number near their mean."""
     numbers = [value for value in values if isinstance(value, int | float)]
     if not numbers:
         text = OTHER

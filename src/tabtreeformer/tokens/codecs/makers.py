@@ -1,6 +1,6 @@
-"""What makes new values for keys and rare texts: numbers that go on, patterns, templates, words, dates, placeholders.
+"""Makers of new values for keys and rare texts: running numbers, patterns, templates, words, dates, placeholders.
 
-None of them keeps a value of a row.
+None of them stores a value of a row.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Maker(Protocol):
 
     @property
     def n_forms(self) -> int:
-        """Sorts of values that are told apart, so that which one fits a row is learned."""
+        """Number of forms of values that are distinguished, so that the form that fits a row is learned."""
         return 1
 
     def form_of(self, text: str) -> int:
-        """The sort of a value that is replaced."""
+        """The form of a value that is replaced."""
         return 0
 
     def write(
         self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None
     ) -> NDArray[Any] | list[str]:
-        """New values (N,), of the sorts that are given."""
+        """New values (N,), of the given forms."""
 
     @property
     def example(self) -> str:
@@ -81,7 +81,7 @@ class NumberKeys(Maker):
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, floor: int = 0) -> NumberKeys:
-        """Take down the ends; with a floor, round numbers beyond them."""
+        """Record the ends; with a floor, round numbers beyond them."""
         name = str(values.dtype) if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower()
         limits = np.iinfo(name)
         low, high = int(values.min()), int(values.max())
@@ -98,7 +98,7 @@ class NumberKeys(Maker):
             return self.high + 1 + row
         if self.low - 1 - row >= self.least:
             return self.low - 1 - row
-        # The dtype has no room left: all its numbers, one after the other.
+        # The dtype has no numbers left: use all of them, one after the other.
         return self.least + row % (self.most - self.least + 1)
 
     @property
@@ -184,7 +184,7 @@ class DateTexts(Maker):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
         if data["form"] not in DATE_FORMS or not 1 <= int(data["first_year"]) <= int(data["last_year"]) <= 9998:
-            raise ValueError("dates have a form or years that there are not")
+            raise ValueError("dates have an unknown form or invalid years")
         return cls(data["form"], int(data["first_year"]), int(data["last_year"]))
 
 

@@ -1,7 +1,7 @@
 """Conditions on columns with an order: numbers, times and durations.
 
-A condition is a few *spans*: closed stretches of plain values (numbers, or counts of the column's clock). An id may be
-drawn if a span reaches into it, and a value is then drawn from what they share.
+A condition is a few *spans*: closed intervals of plain values (numbers, or counts of the column's clock). An id may be
+drawn if a span overlaps it, and a value is then drawn from the overlap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .base import Allowed, Codec, Mask, Span
 from .plain_values import plain_value
 
 OUTER = 0.1
-"""Share of the ids on either side that show how fast values thin out."""
+"""Share of the ids on either side from which the tails are estimated."""
 
 
 class MeasuredCodec(Codec, Protocol):
@@ -36,7 +36,7 @@ class MeasuredCodec(Codec, Protocol):
         """A value just above or below, from which the next one that the column may hold is found by settling."""
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None] | None:
-        """For each slot, the ids that some span reaches into; None where the codec knows no conditions."""
+        """For each slot, the ids that some span overlaps; None where the codec does not support conditions."""
         return None
 
     def tail_scales(self) -> tuple[float, float]:
@@ -66,7 +66,7 @@ class MeasuredCodec(Codec, Protocol):
 
 
 def _spans(codec: MeasuredCodec, condition: Condition, column: Column) -> list[Span]:
-    """The condition as closed stretches of values that the column can hold."""
+    """The condition as closed intervals of values that the column can hold."""
     bounds, operator = codec.bounds(), condition.operator
     a, *rest = [plain_value(column, operand) for operand in condition.operands]
     spans = {

@@ -1,7 +1,8 @@
-"""The pattern of texts that a machine wrote (`C-0042`, `a3f9-77`, a UUID), and new texts of the same pattern.
+"""The pattern of machine-made texts (`C-0042`, `a3f9-77`, a UUID), and new texts of the same pattern.
 
 New texts never repeat a text that was learned from, and the pattern keeps none of them: a number in the text continues
-after the largest seen, and where there is no number the space is too large for chance to hit, or the text is longer.
+after the largest seen, and where there is no number, the space of texts is too large for collisions, or texts get
+longer.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ ROOM = 10**9
 """Texts drawn at random need this many times more possible texts than there are rows, or they get longer."""
 MAX_CHOICES = 20
 NEARLY_ALL = 0.9
-"""Share of the texts whose stretch must be one of the frequent ones, for only those to be written."""
+"""Minimum share of the texts with one of the frequent segments, for only those segments to be written."""
 MAX_CARRIED = 2**60
 """Row numbers are written into letters with at most this many combinations; further letters are drawn."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One stretch of a text: one of `choices`, or characters of `alphabet`."""
+    """One segment of a text: one of `choices`, or characters of `alphabet`."""
 
     choices: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
     alphabet: str = ""
     lengths: tuple[int, int] = (0, 0)
-    """Minimum and maximum of characters."""
+    """Minimum and maximum number of characters."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Stretches in order; `counter` is the one that holds a running number."""
+    """Segments in order; `counter` is the one that holds a running number."""
 
     name: ClassVar[str] = "pattern"
 
@@ -59,7 +60,7 @@ class Pattern:
 
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Pattern | None:
-        """The pattern that all distinct texts share, or None; a stretch keeps only words that `floor` of them have."""
+        """The pattern that all distinct texts share, or None; a segment keeps only words that `floor` of them have."""
         if not texts:
             return None
         if all(UUID.fullmatch(text) for text in texts):
@@ -89,12 +90,12 @@ class Pattern:
 
     @property
     def n_forms(self) -> int:
-        """Choices of the first stretch that has several: the deck of a cabin, the series of a part."""
+        """Choices of the first segment that has several: the deck of a cabin, the series of a part."""
         return len(self.runs[self._leading].choices) if self._leading is not None else 1
 
     @property
     def _leading(self) -> int | None:
-        """The first stretch with several choices."""
+        """The first segment with several choices."""
         return next((place for place, run in enumerate(self.runs) if len(run.choices) > 1), None)
 
     def form_of(self, text: str) -> int:
@@ -123,7 +124,7 @@ class Pattern:
         return self if self.counter is None else replace(self, last=round_above(self.last))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
-        """Write one text per row, all different, also from those of rows that are written elsewhere."""
+        """Write one text per row, all different, even from those of rows that are written elsewhere."""
         n = len(rows)
         letters = [self._letters(run, n, rng) for run in self.runs]
         lengths = [self._lengths(run, n, rng) for run in self.runs]
@@ -159,7 +160,7 @@ class Pattern:
         for place, k in carriers:
             code, letters[place][:, k] = np.divmod(code, len(self.runs[place].alphabet))
         again = rows.numbers // size
-        # Those that come again are longer than all others.
+        # Texts that would repeat are made longer than all others.
         lengths[:] = [np.where(again > 0, all_.shape[1], own) for all_, own in zip(letters, lengths, strict=True)]
         return again
 
@@ -173,7 +174,7 @@ class Pattern:
 
     @property
     def _tail(self) -> str:
-        """What a text that comes again is made longer with."""
+        """Characters with which a text that would repeat is made longer."""
         return next((run.alphabet for run in reversed(self.runs) if run.alphabet), string.digits)
 
     @property
@@ -202,7 +203,7 @@ class Pattern:
 
 
 def split_text(text: str) -> list[str]:
-    """Stretches of digits, of letters, and single signs."""
+    """Segments of digits, of letters, and single signs."""
     return re.findall(r"[0-9]+|[^\W\d_]+|[\W_]", text)
 
 
@@ -216,13 +217,13 @@ def _numeral(number: int, alphabet: str) -> str:
 
 
 def round_above(number: int) -> int:
-    """The next number above that has two digits and zeros, or a whole ten: how large the largest was, and no more."""
+    """The next larger number with two digits and zeros, or a multiple of ten, which reveals only the magnitude."""
     step: int = 10 ** max(len(str(abs(number))) - 2, 1)
     return (number // step + 1) * step
 
 
 def _sort(stretch: str) -> str:
-    """The sort of a stretch: digits, letters, or the sign itself."""
+    """The kind of a segment: digits, letters, or the sign itself."""
     return "0" if stretch[0] in string.digits else "a" if stretch.isalpha() else stretch
 
 
@@ -231,7 +232,9 @@ def _run(texts: tuple[str, ...], floor: int) -> Run:
     kept = {text: count for text, count in counts.items() if count >= floor}
     n_kept = sum(kept.values())
     if len(counts) == 1 or (len(kept) <= MAX_CHOICES and n_kept >= NEARLY_ALL * len(texts)):
-        choices = tuple(sorted(kept or counts))  # a deck that few cabins are on is not made up, nor are others
+        choices = tuple(
+            sorted(kept or counts)
+        )  # a choice that few texts have is not written, and no new ones are made up
         return Run(choices, tuple(counts[choice] / (n_kept or len(texts)) for choice in choices))
     lengths = [len(text) for text in counts]
     return Run(alphabet=_alphabet("".join(counts)), lengths=(min(lengths), max(lengths)))

@@ -1,6 +1,6 @@
-"""Which rows of the whole a part is: what must not repeat in a table is counted by its rows, not drawn.
+"""Which rows of a whole table a part is: what must not repeat in a table is numbered by its rows, not drawn.
 
-Parts of a table can then be written anywhere and in any order, and still no key comes twice.
+Parts of a table can then be written anywhere and in any order, and still no key occurs twice.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROUNDS = 4
-"""Of a Feistel network; four make a permutation that looks random."""
+"""Rounds of a Feistel network; four make a permutation that looks random."""
 
 
 @dataclass(frozen=True)
 class RowNumbers:
-    """The numbers of rows, from 0, and the seed of the table that they are of."""
+    """The numbers of rows, from 0, and the seed of the table that they belong to."""
 
     numbers: NDArray[np.int64]
     seed: int = 0
@@ -30,7 +30,7 @@ class RowNumbers:
         return len(self.numbers)
 
     def scattered(self, size: int) -> NDArray[np.int64]:
-        """Numbers below `size` in an order that depends on the seed: each comes once before any comes again."""
+        """Numbers below `size` in an order that depends on the seed: each occurs once before any repeats."""
         return self._walked(size, backwards=False)
 
     def gathered(self, size: int) -> NDArray[np.int64]:
@@ -44,7 +44,7 @@ class RowNumbers:
         keys = np.random.SeedSequence(self.seed).generate_state(ROUNDS, np.uint64)
         places = (self.numbers % size).astype(np.uint64)
         outside = np.ones(len(places), dtype=bool)
-        while outside.any():  # the network permutes a power of four: walk on until back inside
+        while outside.any():  # the network permutes a power of four: continue until back inside
             left, right = places[outside] >> half, places[outside] & mask
             for key in keys[::-1] if backwards else keys:
                 if backwards:

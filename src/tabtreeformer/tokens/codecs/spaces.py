@@ -1,7 +1,7 @@
-"""New texts from a space of all texts of one form, none of which is a text that was learned from.
+"""New texts from the space of all texts of one form, none of which was learned from.
 
-The places of a space are put in a fixed order that looks random, and cut into classes. One class in which no learned
-text lies is chosen; new texts come from it alone. All that the model keeps is the number of the class.
+The texts of a space are put in a fixed order that looks random, and cut into classes. One class without any learned
+text is chosen, and new texts come from it alone. The model stores only the number of the class.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Part(NamedTuple):
         return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
 
     def places(self, rows: RowNumbers, size: int) -> NDArray[np.int64]:
-        """A place for each row; each comes once before any comes again."""
+        """A place for each row; each occurs once before any repeats."""
         room = max((size - self.chosen - 1) // self.n_classes + 1, 1)
         return _places(rows.scattered(room) * self.n_classes + self.chosen, size)
 

@@ -1,8 +1,8 @@
-"""People, towns and companies that nobody in the table is: realistic words by locale, from Faker (extra `fakes`).
+"""Made-up people, towns and companies that are not in the table: realistic words by locale, from Faker (extra `fakes`).
 
-Whoever a row stands for, number k, has one first and one last name; mails, companies and streets of the row follow from
-it. No pair of names of the table comes back: see `spaces.py`. The model keeps no word, only how they are chosen; where
-Faker is absent, or has other words than when fitting, plain placeholders are written.
+The person of a row, number k, has one first and one last name, from which the mail, company and street of the row
+follow. No pair of names of the table is written: see `spaces.py`. The model stores no word, only how they are chosen;
+where Faker is absent, or has other words than when fitting, plain placeholders are written.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 LOCALES = ("en_US", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pl_PL", "pt_BR", "sv_SE")
 """Locales that are tried where none is given."""
 DRAWS = 3000
-"""Words of each sort that are drawn from Faker to make the lists; many come more than once."""
+"""Words of each kind that are drawn from Faker to make the lists; many occur more than once."""
 MIN_WORDS = 20
 DOMAINS = ("example.com", "example.org", "example.net")
-"""Reserved: no mail address there is anybody's."""
+"""Reserved domains: no mail address there belongs to anybody."""
 LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
 
 
@@ -54,7 +54,7 @@ class Words:
 
     @property
     def digest(self) -> str:
-        """A short name of these very words."""
+        """A fingerprint of the words."""
         text = "\n".join("|".join(own) for own in (self.firsts, self.lasts, self.cities, self.streets, self.endings))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -64,7 +64,7 @@ def words_of(locale: str) -> Words:
     """Draw the words of a locale; the extra `fakes` is needed."""
     faker = import_extra("faker", "fakes")
     if not LOCALE.fullmatch(locale):
-        raise ConfigError(f"{locale!r} is no locale; give one such as de_DE")
+        raise ConfigError(f"{locale!r} is not a locale; give one such as de_DE")
     try:
         source = faker.Faker(locale)
     except AttributeError as error:
@@ -97,11 +97,11 @@ class StandIn:
     part: Part
     """Which pairs of a first and a last name are used, the same in all columns of a table."""
     fallback: str
-    """What is written where the words are not there; `{n}` is a running number."""
+    """What is written where the words are not available; `{n}` is a running number."""
 
     @classmethod
     def learn(cls, column: Column, fallback: str) -> StandIn | None:
-        """As `with_stand_ins` has planned it; None where it has not."""
+        """The maker that `with_stand_ins` planned; None where it did not."""
         if column.stand_in is None or column.meaning is None:
             return None
         locale, digest, n_classes, chosen = column.stand_in.split(":")
@@ -143,7 +143,7 @@ class StandIn:
 
     @property
     def n_forms(self) -> int:
-        """Nobody is told apart."""
+        """There is only one form."""
         return 1
 
     def form_of(self, text: str) -> int:
@@ -170,14 +170,14 @@ class StandIn:
         """Inverse of `to_json`."""
         part = Part(*map(int, data["part"]))
         if data["meaning"] not in (*WORDS, EMAIL, POSTAL) or not LOCALE.fullmatch(data["locale"]):
-            raise ValueError("a stand-in has a meaning or a locale that there is not")
+            raise ValueError("a stand-in has an unknown meaning or locale")
         if not 0 <= part.chosen < part.n_classes < 10**9 or len(data["fallback"]) > 1000:
-            raise ValueError("a stand-in has a class that it does not have")
+            raise ValueError("a stand-in has an invalid class")
         return cls(data["meaning"], data["locale"], str(data["digest"]), part, data["fallback"])
 
 
 def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
-    """The schema in which columns of words say how theirs are chosen; the same where the extra is absent."""
+    """The schema in which columns of words state how they are chosen; unchanged where the extra is absent."""
     from dataclasses import replace
 
     own = [c for c in schema.columns if c.meaning in (*WORDS, EMAIL, POSTAL) and c.sort == "label"]
@@ -239,7 +239,7 @@ def _pairs(columns: Sequence[Column], df: pd.DataFrame, words: Words) -> list[in
 
 
 def _letters(word: str) -> str:
-    """A word as the first part of a mail address has it."""
+    """A word as it is written in a mail address."""
     for mark, plain in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("ł", "l"), ("ø", "o")):
         word = word.lower().replace(mark, plain)
     plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()

@@ -2,7 +2,7 @@
 
 A template is a text in which some letters stand for alphabets (`ALPHABETS`) and every letter after a backslash for
 itself. What is common to at least `floor` texts is kept as it is (a country code); the rest is drawn, so that lengths,
-signs and check digits are right and no text that was learned from comes back.
+signs and check digits are right and no text that was learned from is written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALPHABETS = {
     "H": "0123456789ABCDEF",
 }
 MIN_ROOM = {POSTAL: 1000}
-"""New texts that must be left beside those that were learned from, or else any may come; 20 where nothing is said."""
+"""Minimum number of possible new texts besides those learned from, or else any may be written; 20 by default."""
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 PUBLIC = "198.18.0.0/15"
 """A network that nobody uses: it is reserved for tests."""
@@ -44,7 +44,7 @@ MADE_UP = {
     URL: r"\h\t\t\p\s\:\/\/\e\x\a\m\p\l\e\.\c\o\m\/aaaa00",
     IPV6: r"\2\0\0\1\:\d\b\8\:hhhh\:hhhh\:\:hhhh",
 }
-"""Addresses under names and networks that are reserved for examples: none is anybody's."""
+"""Addresses under names and networks that are reserved for examples and belong to nobody."""
 FORMED = (PHONE, POSTAL, HEX, IBAN)
 """Meanings whose templates are learned."""
 MAX_LETTERS = 64
@@ -133,7 +133,7 @@ class Templates:
 
     @property
     def n_forms(self) -> int:
-        """Forms that are told apart."""
+        """Number of forms."""
         return len(self.forms)
 
     def form_of(self, text: str) -> int:
@@ -191,7 +191,7 @@ class Templates:
         if not len(forms) == len(shares) == len(parts) or not forms or abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
             raise ValueError("the templates of a text do not fit together")
         if any(not 0 <= part.chosen < part.n_classes for part in parts):
-            raise ValueError("a template has a class that it does not have")
+            raise ValueError("a template has an invalid class")
         made = cls(str(data["meaning"]), forms, shares, parts)
         for form, part in zip(forms, parts, strict=True):
             if len(form) > 2 * MAX_LETTERS or made._size(form) < part.n_classes * (part.n_classes > 1):

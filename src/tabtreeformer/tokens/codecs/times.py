@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 FEW_DAYS = 60
 """Up to this many different days are kept one by one."""
 RARE_DAYS = 0.1
-"""Share of rows whose day is rare up to which days are kept one by one."""
+"""Maximum share of rows whose day is rare for days to be kept one by one."""
 MAX_DAYS = 10_000
-"""Days of one interval that are listed."""
+"""Maximum days of one interval that are listed."""
 MONDAY = 3
 """Days from a Monday to 1970-01-01, which was a Thursday."""
 
 THURSDAY = 3
 """Days from a Monday to the Thursday of its week, which decides which year the week belongs to (ISO 8601)."""
 MIN_YEARS = 3
-"""Years that a column must span for its seasons to be learned apart from its years."""
+"""Minimum years that a column spans for its seasons to be learned separately from its years."""
 
 DAYS, WEEKS, YEARS, MONTH_STARTS, MONTH_ENDS = "days", "weeks", "years", "month starts", "month ends"
 WEEKDAYS = {WEEKS: 1, YEARS: 2}
@@ -222,7 +222,7 @@ class TimeCodec(MeasuredCodec):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
         if data["calendar"] not in (DAYS, *WEEKDAYS, MONTH_STARTS, MONTH_ENDS):
-            raise ValueError(f"there is no calendar {data['calendar']!r}")
+            raise ValueError(f"unknown calendar {data['calendar']!r}")
         if any(type(data[name]) is not int or data[name] < 1 for name in ("day", "step")):
             raise ValueError("days and steps of a column of times must be whole numbers from 1")
         parts = tuple(AtomCodec.from_json(part) for part in data["parts"])
@@ -242,7 +242,7 @@ def _calendar(days: NDArray[np.int64], ids: int, floor: int) -> str:
         if np.array_equal(join_days(split_days(distinct, calendar), calendar), distinct):
             return calendar
     years, weeks, _ = split_days(distinct, YEARS)
-    # Weeks are those that rows can be told apart by: not more than ids, nor than groups of enough rows.
+    # Weeks that can be distinguished: not more than ids, nor than groups of enough rows.
     many = len(np.unique(np.stack([years, weeks]), axis=1).T) > min(ids, len(days) / max(floor, 1))
     return YEARS if many and years[-1] - years[0] >= MIN_YEARS else WEEKS
 

@@ -14,7 +14,7 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Plain:
-    """Columns by name: values as `Column.read` gives them (anything where missing), and where they are missing."""
+    """Columns by name: values as `Column.read` gives them (arbitrary where missing), and where they are missing."""
 
     values: dict[Name, NDArray[Any]]
     gaps: dict[Name, NDArray[np.bool_]]
@@ -32,7 +32,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a column may hold, for those who change its values."""
+    """What a column may hold, for code that changes its values."""
 
     settle: Callable[..., Any]
     """Moves values to the nearest that the column may hold: `settle(values, up=True)`."""

@@ -18,13 +18,13 @@ from .plain_columns import Bounds, Name, Plain
 
 
 def quoted(name: Name) -> str:
-    """A name as the readable form has it."""
+    """A name as it is written in sentences."""
     return str(name) if re.fullmatch(r"[^\W\d]\w*", str(name)) and str(name) != "from" else f"`{name}`"
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """`greater >= lesser`; a row that breaks it gets a new value at a distance that was seen in rows."""
+    """`greater >= lesser`; a row that breaks it gets a new value at a distance that occurred in rows."""
 
     greater: Name
     lesser: Name
@@ -74,7 +74,7 @@ class AtLeast:
     def _yield(
         self, plain: Plain, bounds: Mapping[Name, Bounds], rows: NDArray[np.int64], moved: Name, fixed: Name
     ) -> None:
-        """Where the moved column's range ends too early, the other one gives way."""
+        """Where the moved column's range ends too early, the other column is moved."""
         left = rows[self.broken(plain)[rows]]
         if len(left):
             plain.values[fixed][left] = bounds[fixed].settle(plain.values[moved][left], up=not self.moves_greater)
@@ -113,7 +113,7 @@ class Sum:
         return np.asarray(sum(sign * plain.values[name].astype(np.float64) for sign, name in self.parts))
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Compute the total; where it leaves its range, the parts give way inside theirs."""
+        """Compute the total; where it leaves its range, the parts are changed within theirs."""
         rows = np.flatnonzero(plain.present(self.total, *self.reads))
         total, own = self._value(plain)[rows], bounds[self.total]
         excess = total - np.clip(total, float(own.low), float(own.high))
@@ -176,7 +176,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Lookup:
-    """`target from source`: rows that agree in the source agree in the target, missing being a value of its own."""
+    """`target from source`: rows with the same source have the same target; a missing value counts as a value."""
 
     target: Name
     source: Name
@@ -196,7 +196,7 @@ class Lookup:
         return self.target
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Look the target up; a source that was never seen leaves it as it is."""
+        """Look up the target; a source that was never seen leaves it as it is."""
         known = dict(self.pairs)
         codes, distinct = pd.factorize(plain.labels(self.source), use_na_sentinel=False)
         for code, value in enumerate(distinct):

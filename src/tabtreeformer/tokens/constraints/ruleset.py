@@ -51,7 +51,7 @@ class RuleSet:
 
 
 def in_order(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
-    """Rules so that each comes after those that write what it reads, and those for which there is no place.
+    """Relations ordered so that each comes after those that write what it reads, and those that cannot be ordered.
 
     A column that a sum or a function writes belongs to that alone: a lower bound on it moves the other column instead.
     """
