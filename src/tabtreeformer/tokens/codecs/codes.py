@@ -112,9 +112,10 @@ class Codes:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text is short, of plain signs, and without long words."""
+    """Whether a text is short, of plain signs, without long words, and no sentence: `note 3 on Ann` names somebody."""
     stretches = split_text(text)
     plain = bool(stretches) and text.isascii() and text.isprintable() and len(text) <= MAX_LENGTH
+    plain = plain and sum(word.isalpha() for word in text.split()) <= 1
     return plain and all(len(own) <= MAX_WORD for own in stretches if own.isalpha())
 
 
