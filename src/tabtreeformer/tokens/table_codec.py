@@ -135,7 +135,7 @@ class TableCodec:
     ) -> pd.DataFrame:
         """Local ids (N, D) → the table that `Laws.restore` takes."""
         values, gaps, start = {}, {}, 0
-        owners = self._owners(rows or RowNumbers.first(len(ids)))
+        owners = self._owners(rows or RowNumbers.first(len(ids)), ids)
         for place, codec in enumerate(self.columns):
             name, width = codec.column.name, codec.width
             own = ids[:, start : start + width]
@@ -150,12 +150,21 @@ class TableCodec:
             return pd.DataFrame(index=range(len(ids)))
         return self.expressed.restore(values, gaps)
 
-    def _owners(self, rows: RowNumbers) -> RowNumbers:
-        """The owner of each row: rows that share a key share the names that are made up for it."""
+    def _owners(self, rows: RowNumbers, ids: NDArray[Any]) -> RowNumbers:
+        """Whom each row belongs to: rows that share a key share the names that are made up for it.
+
+        Where every row is somebody else, its names are those of a woman or of a man, as its ids say.
+        """
         for codec in self.columns:
             owners = codec.inner.owners(rows)
             if owners is not rows:
                 return owners
+        start = 0
+        for codec in self.columns:
+            people = codec.people(ids[:, start : start + codec.width])
+            if people is not None:
+                return replace(rows, people=people)
+            start += codec.width
         return rows
 
     @cached_property

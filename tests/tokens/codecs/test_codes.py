@@ -68,3 +68,10 @@ def test_which_pattern_fits_a_row_is_learned():
     back = TextCodec.from_json(json.loads(json.dumps(codec.to_json()))).decode(ids, np.random.default_rng(0))
     assert pd.Series(back[:100]).str.startswith("PC ").all()
     assert not set(back) & set(texts)
+
+
+def test_a_number_of_any_length_is_above_those_of_all_texts_like_it():
+    texts = [f"rare {k}" for k in range(300)]
+    codes = Codes.learn(texts, floor=5)
+    forms = np.arange(600) % codes.n_forms
+    assert not set(codes.write(RowNumbers.first(600), np.random.default_rng(0), forms)) & set(texts)

@@ -15,7 +15,7 @@ from tabtreeformer.data.schema.meanings import find_meaning, is_iban
 from tabtreeformer.tokens.codecs.key_repeats import learn_repeats, shared_numbers
 from tabtreeformer.tokens.codecs.row_numbers import RowNumbers
 from tabtreeformer.tokens.codecs.spaces import Part
-from tabtreeformer.tokens.codecs.stand_ins import with_stand_ins
+from tabtreeformer.tokens.codecs.stand_ins import StandIn, _letters, with_stand_ins, words_of
 from tabtreeformer.tokens.codecs.templates import Template, Templates
 from tabtreeformer.tokens.codecs.unlearned import TextCodec
 from tabtreeformer.tokens.table_codec import TableCodec
@@ -180,8 +180,6 @@ def test_public_values_survive_however_rare_they_are():
 
 
 def people(n=300):
-    from tabtreeformer.tokens.codecs.stand_ins import words_of
-
     rng, words = np.random.default_rng(0), words_of("de_DE")
     first, last = rng.choice(words.firsts, n), rng.choice(words.lasts, n)
     names = [f"{a} {b}" for a, b in zip(first, last, strict=True)]
@@ -230,3 +228,44 @@ def test_without_the_words_placeholders_are_written(monkeypatch):
     assert model.sample(3)["Name"].tolist() == ["Name 1", "Name 2", "Name 3"]
     schema = Schema.infer(df)
     assert with_stand_ins(schema, df) is schema
+
+
+def named(n=400):
+    """Names with mails and the sex that goes with them."""
+    words = words_of("en_US")
+    r = np.random.default_rng(0)
+    women, men = sorted(words.women), sorted(words.men)
+    female = r.random(n) < 0.4
+    first = np.where(female, r.choice(women, n), r.choice(men, n))
+    last = r.choice(words.lasts, n)
+    return pd.DataFrame(
+        {
+            "name": [f"{a} {b}" for a, b in zip(first, last, strict=True)],
+            "email": [f"{a}.{b}@mail.org".lower() for a, b in zip(first, last, strict=True)],
+            "sex": np.where(female, "f", "m"),
+        }
+    )
+
+
+@pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
+def test_made_up_names_agree_with_the_sex_and_the_mail_of_their_row():
+    df, words = named(), words_of("en_US")
+    codec = TableCodec.learn(df, Schema.infer(df), CONFIG)
+    rows = codec.decode(codec.encode(df), np.random.default_rng(0))
+    first = rows["name"].str.split().str[0]
+    assert first[rows["sex"] == "f"].isin(words.women).mean() > 0.97
+    assert first[rows["sex"] == "m"].isin(words.men).mean() > 0.97
+    assert (rows["email"].str.split(".").str[0] == first.map(_letters)).all()
+    assert not set(rows["name"]) & set(df["name"])
+    again = TableCodec.from_json(json.loads(json.dumps(codec.to_json())), codec.schema)
+    assert again.decode(codec.encode(df), np.random.default_rng(0)).equals(rows)
+
+
+@pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("Cumings, Mrs. John Bradley", 0), ("Braund, Mr. Owen Harris", 1), ("Xqzt Zzyw", 2), ("Frau Schmidt", 0)],
+)
+def test_titles_and_first_names_say_whom_a_row_is_about(name, form):
+    digest = words_of("en_US").digest
+    assert StandIn("person", "en_US", digest, Part(1, 0), "name {n}").form_of(name) == form

@@ -142,6 +142,10 @@ class Codec(Protocol):
         """The number of each row's owner: its own, or that of a key that several rows share."""
         return rows
 
+    def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Whom each row is about (N,), as made-up names tell people apart; None where the column does not say."""
+        return None
+
     def longest_text(self) -> int:
         """Characters of the longest text that the codec can make up."""
         return 0

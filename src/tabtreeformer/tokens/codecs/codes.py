@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -40,6 +40,7 @@ class Codes:
     """Patterns, the most frequent first."""
 
     name: ClassVar[str] = "patterns"
+    is_person: ClassVar[bool] = False
 
     patterns: tuple[Pattern, ...]
 
@@ -52,13 +53,11 @@ class Codes:
             return None
         left, found = codes, list[tuple[int, Pattern]]()
         for detail in (2, 1, 0):  # first by letters and lengths, then what is left by lengths, then by signs alone
-            groups = defaultdict(list)
-            for text in left:
-                groups[_signature(text, detail)].append(text)
+            everything, groups = (_grouped(own, detail) for own in (codes, left))
             left = []
-            for own in groups.values():
+            for signature, own in groups.items():
                 pattern = Pattern.learn(own, floor) if len(own) >= max(floor, 2) else None
-                pattern = None if pattern is None else pattern.rounded()
+                pattern = None if pattern is None else _beyond(pattern, everything[signature])
                 if pattern is not None and _room(pattern) >= MIN_ROOM:
                     found.append((len(own), pattern))
                 else:
@@ -133,8 +132,24 @@ def _signature(text: str, detail: int) -> Signature:
     )
 
 
+def _grouped(texts: Sequence[str], detail: int) -> dict[Signature, list[str]]:
+    """Texts by their signature."""
+    groups = defaultdict(list)
+    for text in texts:
+        groups[_signature(text, detail)].append(text)
+    return groups
+
+
+def _beyond(pattern: Pattern, texts: Sequence[str]) -> Pattern:
+    """The pattern with numbers above those of all texts that look like it, also those of patterns of their own."""
+    if pattern.counter is None:
+        return pattern
+    last = max(int(split_text(text)[pattern.counter]) for text in texts)
+    return replace(pattern, last=last).rounded()
+
+
 def _room(pattern: Pattern) -> int:
-    """Numbers of as many digits above the largest; without bound where there is no number, or no fixed length."""
-    if pattern.counter is None or pattern.width is None:
+    """Numbers of as many digits above the largest; without bound where there is no number."""
+    if pattern.counter is None:
         return 2**60
-    return int(10**pattern.width - 1 - pattern.last)
+    return int(10 ** (pattern.width or len(str(pattern.last))) - 1 - pattern.last)

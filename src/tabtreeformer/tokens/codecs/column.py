@@ -119,6 +119,13 @@ class ColumnCodec:
             ids = np.where(gaps[:, None], 0, ids)
         return self.inner.decode(ids[:, : len(self._inner_slots)], rng, rows), gaps
 
+    def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Whom each row is about (N,), where the column says; any form where it is missing."""
+        own = ids[:, : len(self._inner_slots)]
+        if self.missing and own.shape[1]:
+            own = np.where((ids[:, 0] == self.missing_id)[:, None], 0, own)
+        return self.inner.people(own)
+
     @property
     def bounds(self) -> Bounds:
         """What a column with an order may hold."""

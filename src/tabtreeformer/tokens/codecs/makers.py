@@ -43,6 +43,11 @@ class Maker(Protocol):
         """The form of a value that is replaced."""
         return 0
 
+    @property
+    def is_person(self) -> bool:
+        """Whether its sorts say whom a row is about, which made-up words of other columns follow."""
+        return False
+
     def write(
         self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None
     ) -> NDArray[Any] | list[str]:

@@ -48,6 +48,7 @@ class Pattern:
     """Segments in order; `counter` is the one that holds a running number."""
 
     name: ClassVar[str] = "pattern"
+    is_person: ClassVar[bool] = False
 
     runs: tuple[Run, ...]
     counter: int | None

@@ -20,6 +20,8 @@ class RowNumbers:
 
     numbers: NDArray[np.int64]
     seed: int = 0
+    people: NDArray[np.int64] | None = None
+    """Whom each row is about, as `stand_ins.py` tells people apart: all made-up words of a row are of one person."""
 
     @classmethod
     def first(cls, n: int) -> RowNumbers:

@@ -1,7 +1,8 @@
 """Made-up people, towns and companies that are not in the table: realistic words by locale, from Faker (extra `fakes`).
 
 The person of a row, number k, has one first and one last name, from which the mail, company and street of the row
-follow. No pair of names of the table is written: see `spaces.py`. The model stores no word, only how they are chosen;
+follow. No pair of names of the table is written: see `spaces.py`. Which rows have names of women and which of men is
+learned like any category, so that a name agrees with its row. The model stores no word, only how they are chosen;
 where Faker is absent, or has other words than when fitting, plain placeholders are written.
 """
 
@@ -12,7 +13,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,15 @@ MIN_WORDS = 20
 DOMAINS = ("example.com", "example.org", "example.net")
 """Reserved domains: no mail address there belongs to anybody."""
 LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
+WOMAN, MAN, EITHER = 0, 1, 2
+TITLES = {
+    WOMAN: frozenset({"mrs", "miss", "ms", "mme", "mlle", "frau", "madame", "signora", "senora", "lady", "pani"}),
+    MAN: frozenset({"mr", "master", "herr", "monsieur", "signor", "senor", "sir", "pan"}),
+}
+MIN_KNOWN = 0.6
+"""Share of the names that must be of women or of men for the two to be told apart."""
+TRIES = 40
+"""Pairs of names that are tried until one is of a woman, or of a man."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,9 @@ class Words:
     """Of companies."""
     postcodes: tuple[str, ...]
     """Forms of postal codes, by example."""
+    women: frozenset[str]
+    men: frozenset[str]
+    """First names that only women, or only men, have."""
 
     @property
     def digest(self) -> str:
@@ -75,14 +88,11 @@ def words_of(locale: str) -> Words:
         make = getattr(source, sort, None)
         return tuple(sorted({str(make()).strip() for _ in range(n)})) if make else ()
 
-    return Words(
-        drawn("first_name"),
-        drawn("last_name"),
-        drawn("city", 500),
-        drawn("street_name", 500),
-        drawn("company_suffix", 100),
-        drawn("postcode", 200),
-    )
+    firsts, lasts = drawn("first_name"), drawn("last_name")
+    cities, streets = drawn("city", 500), drawn("street_name", 500)
+    endings, postcodes = drawn("company_suffix", 100), drawn("postcode", 200)
+    women, men = (frozenset(drawn(f"first_name_{sex}")) for sex in ("female", "male"))
+    return Words(firsts, lasts, cities, streets, endings, postcodes, women - men, men - women)
 
 
 @dataclass(frozen=True)
@@ -98,22 +108,49 @@ class StandIn:
     """Which pairs of a first and a last name are used, the same in all columns of a table."""
     fallback: str
     """What is written where the words are not available; `{n}` is a running number."""
+    n_forms: int = 1
+    """3 where names of women and of men are told apart, and others."""
 
     @classmethod
-    def learn(cls, column: Column, fallback: str) -> StandIn | None:
+    def learn(cls, column: Column, texts: Sequence[str], floor: int, fallback: str) -> StandIn | None:
         """The maker that `with_stand_ins` planned; None where it did not."""
         if column.stand_in is None or column.meaning is None:
             return None
         locale, digest, n_classes, chosen = column.stand_in.split(":")
-        return cls(column.meaning, locale, digest, Part(int(n_classes), int(chosen)), fallback)
+        made = cls(column.meaning, locale, digest, Part(int(n_classes), int(chosen)), fallback)
+        if column.meaning not in (PERSON, FIRST):
+            return made
+        told = [made.form_of(text) for text in texts]
+        known = sum(form != EITHER for form in told)
+        enough = min(told.count(WOMAN), told.count(MAN)) >= floor and known >= MIN_KNOWN * len(told)
+        return replace(made, n_forms=3) if enough else made
+
+    @property
+    def is_person(self) -> bool:
+        """Whether its forms say whom a row is about."""
+        return self.n_forms > 1
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
         """One text per row; rows of one number are of one person."""
         words = self._words
         if words is None:
             return [self.fallback.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
-        pairs = self.part.places(rows, len(words.firsts) * len(words.lasts))
+        pairs = self._pairs_of(rows, words)
         return [self._text(words, int(pair), int(number)) for pair, number in zip(pairs, rows.numbers, strict=True)]
+
+    def _pairs_of(self, rows: RowNumbers, words: Words) -> NDArray[np.int64]:
+        """The first and the last name of each row, as one number; a woman's or a man's where it is known whose."""
+        size = len(words.firsts) * len(words.lasts)
+        pairs = self.part.places(rows, size)
+        if rows.people is None:
+            return pairs
+        sexes = np.array([WOMAN if w in words.women else MAN if w in words.men else EITHER for w in words.firsts])
+        wrong = np.flatnonzero((rows.people != EITHER) & (sexes[pairs % len(words.firsts)] != rows.people))
+        for k in range(1, TRIES):
+            other = RowNumbers(rows.numbers[wrong] + k * size, rows.seed + k)
+            pairs[wrong] = self.part.places(other, size)
+            wrong = wrong[sexes[pairs[wrong] % len(words.firsts)] != rows.people[wrong]]
+        return pairs
 
     @property
     def _words(self) -> Words | None:
@@ -141,14 +178,17 @@ class StandIn:
             ADDRESS: f"{street} {house}, {words.postcodes[city % len(words.postcodes)]} {words.cities[city]}",
         }[self.meaning]
 
-    @property
-    def n_forms(self) -> int:
-        """There is only one form."""
-        return 1
-
     def form_of(self, text: str) -> int:
-        """The only one."""
-        return 0
+        """Whether a name is of a woman or of a man, by its title or its first names; the only form for other words."""
+        words = self._words
+        if words is None or self.meaning not in (PERSON, FIRST):
+            return 0
+        tokens = re.split(r"[\s,.()]+", text)
+        for sex, titles in TITLES.items():
+            if any(token.lower() in titles for token in tokens):
+                return sex
+        found = {WOMAN for token in tokens if token in words.women} | {MAN for token in tokens if token in words.men}
+        return found.pop() if len(found) == 1 else EITHER
 
     @property
     def example(self) -> str:
@@ -163,7 +203,8 @@ class StandIn:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         names = ("meaning", "locale", "digest", "fallback")
-        return {**{name: getattr(self, name) for name in names}, "part": list(self.part)}
+        forms = {"n_forms": self.n_forms} if self.n_forms > 1 else {}
+        return {**{name: getattr(self, name) for name in names}, "part": list(self.part), **forms}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -172,14 +213,15 @@ class StandIn:
         if data["meaning"] not in (*WORDS, EMAIL, POSTAL) or not LOCALE.fullmatch(data["locale"]):
             raise ValueError("a stand-in has an unknown meaning or locale")
         if not 0 <= part.chosen < part.n_classes < 10**9 or len(data["fallback"]) > 1000:
-            raise ValueError("a stand-in has an invalid class")
-        return cls(data["meaning"], data["locale"], str(data["digest"]), part, data["fallback"])
+            raise ValueError("a stand-in has a class that it does not have")
+        forms = data.get("n_forms", 1)
+        if forms not in (1, 3) or (forms == 3 and data["meaning"] not in (PERSON, FIRST)):
+            raise ValueError("a stand-in tells people apart that it cannot")
+        return cls(data["meaning"], data["locale"], str(data["digest"]), part, data["fallback"], int(forms))
 
 
 def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
-    """The schema in which columns of words state how they are chosen; unchanged where the extra is absent."""
-    from dataclasses import replace
-
+    """The schema in which columns of words say how theirs are chosen; the same where the extra is absent."""
     own = [c for c in schema.columns if c.meaning in (*WORDS, EMAIL, POSTAL) and c.sort == "label"]
     if not any(c.meaning == CITY and c.kind == TEXT for c in own):
         own = [c for c in own if c.meaning != POSTAL]  # codes then follow the towns that are learned

@@ -103,6 +103,7 @@ class Templates:
     """Makes texts of one meaning."""
 
     name: ClassVar[str] = "templates"
+    is_person: ClassVar[bool] = False
 
     meaning: str
     forms: tuple[str, ...]

@@ -179,6 +179,12 @@ class TextCodec(Codec):
             texts[~kept] = new[~kept]
         return texts
 
+    def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Whom each row is about (N,), where its name tells."""
+        if self.maker is None or not self.maker.is_person or not self.slots(0):
+            return None
+        return np.where(ids[:, 0] < len(self.labels.values), self._n_forms - 1, ids[:, 0] - len(self.labels.values))
+
     def can_encode(self, values: pd.Series) -> Mask:
         """Which values are frequent ones, or may be made up (N,)."""
         return np.asarray((self.labels.find(values) >= 0) | (self.maker is not None) | (not self.slots(0)))
@@ -226,7 +232,7 @@ def _by_meaning(column: Column, texts: list[str], floor: int) -> Maker | None:
         return None
     if column.meaning is None:
         return DateTexts.learn(texts, floor)
-    stand_in = StandIn.learn(column, _unlike(f"{column.name} ", texts))
+    stand_in = StandIn.learn(column, texts, floor, _unlike(f"{column.name} ", texts))
     return stand_in or Templates.learn(column.meaning, texts, floor)
 
 
