@@ -13,7 +13,7 @@ from . import envs
 OURS = ("tabtreeformer", "torch", "numpy", "pandas", "scikit-learn", "lightgbm", "xgboost-cpu")
 RIVALS = {
     "arf": "arfpy", "ctgan": "ctgan", "forestdiffusion": "ForestDiffusion", "great": "be-great",
-    "realtabformer": "REaLTabFormer", "tabularargn": "mostlyai-engine",
+    "realtabformer": "REaLTabFormer", "tabularargn": "mostlyai-engine", "utrees": "utrees",
 }  # fmt: skip
 
 

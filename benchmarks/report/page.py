@@ -54,7 +54,7 @@ as printed, with less Trend on iris; on breast-w it fails the distance test here
 are better here on nearly every table; TTVAE draws between neighbouring real rows, which fails the distance test here
 and not in the paper; we do not know why. **Tabula** copies training rows on every table here, on some in the paper. On
 breast-w the paper prints a low Shape and Trend for all models; here whole numbers from 1 to 10 come back as whole
-numbers. ARF, CTGAN, TVAE and TabularARGN are not in the paper's tables.
+numbers. ARF, CTGAN, TVAE, TabularARGN, CART and UnmaskingTrees are not in the paper's tables.
 """
 
 

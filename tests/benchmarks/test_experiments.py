@@ -74,6 +74,8 @@ class _Clock:
     def perf_counter(self):
         return self.now
 
+    process_time = perf_counter
+
     def sleep(self, seconds):
         self.now += seconds
 
@@ -118,6 +120,40 @@ def test_packages_that_know_no_time_are_given_as_many_rounds_as_fit(name, rounds
     _Slow.made.clear()
     module.Generator(seed=0).fit(train, table.plan())
     assert _Slow.made == ([7] if name == "realtabformer" else [-1])
+
+
+class _Unmasking:
+    """The package's model: the time is that of its orders, and it returns the rows that it learned."""
+
+    made: ClassVar[list[int]] = []
+    clock: ClassVar[_Clock] = _Clock()
+
+    def __init__(self, *, duplicate_K, random_state, xgboost_kwargs):
+        self.orders = duplicate_K
+        self.made.append(duplicate_K)
+
+    def fit(self, matrix, quantize_cols):
+        self.matrix, self.kinds = matrix, quantize_cols
+        self.clock.sleep(0.1 * self.orders)
+        return self
+
+    def generate(self, n_generate):
+        return self.matrix[:n_generate]
+
+
+def test_unmasking_trees_take_codes_and_as_many_orders_as_fit(table, clock, monkeypatch):
+    module, train = _load(str(HERE / "utrees_.py")), table.split(0)[0]
+    monkeypatch.setattr(module, "import_module", lambda name: SimpleNamespace(UnmaskingTrees=_Unmasking))
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(_Unmasking, "clock", clock)
+    generator = module.Generator(seed=0, budget_seconds=3.0)
+    generator.fit(train, table.plan())
+    assert _Unmasking.made == [1, 19]
+    assert generator.model.kinds == ["continuous", "continuous", "categorical", "categorical"]
+    pd.testing.assert_frame_equal(generator.sample(len(train)), train, check_dtype=False)
+    _Unmasking.made.clear()
+    module.Generator(seed=0).fit(train, table.plan())
+    assert _Unmasking.made == [50]
 
 
 def test_ctgan_fills_a_given_time_however_long_it_reads_the_columns(table, clock, monkeypatch):

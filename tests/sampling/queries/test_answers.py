@@ -223,7 +223,6 @@ def test_models_trained_in_table_order_say_that_they_cannot(mixed, tiny):
     for ask in (
         lambda: fitted.sample(5, given={"stadt": "Ulm"}),
         lambda: fitted.impute(mixed),
-        lambda: fitted.predict(mixed),
     ):
         with pytest.raises(ConfigError, match="model.softmax='allowed'"):
             ask()

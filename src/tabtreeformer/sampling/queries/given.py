@@ -126,6 +126,6 @@ def need_any_order(fitted: Fitted) -> None:
     """Refuse a network that can be given only what comes first; a forest answers in any order by particles."""
     if fitted.forest is None and not fitted.config.model.any_order:
         raise ConfigError(
-            "the model was trained in table order only, as the paper's presets are; conditions, gaps and predictions "
+            "the model was trained in table order only, as the paper's presets are; conditions and gaps "
             "need one fitted with model.softmax='allowed', as the preset auto is"
         )

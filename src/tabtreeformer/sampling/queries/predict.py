@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from ...artifact.fitted import Fitted
 from ...data.schema import LABELLED, MEASURED
 from ...errors import ConditionError
+from ...tokens.codecs.base import Ids
+from ...tokens.writer import Given
 from ..writer import writer_of
 from .answer import impute
-from .given import Name, check_rows, column_of, given_part, need_any_order
+from .given import Name, check_rows, column_of, given_part
+from .table_order import chances_of, tried_ids
 
 DRAWS = 16
 """Draws over which the prediction of a computed column is averaged."""
@@ -51,6 +54,11 @@ def predict(
         chances = _chances(fitted, df, place, seed, strict)[:, : len(classes.values)]
         found = classes.decode(chances.argmax(1))
         values = codec.column.write(found.astype(np.int64) if codec.column.sort == "number" else found)
+    elif _in_table_order(fitted) and codec.column.kind in MEASURED:
+        tried = tried_ids(codec.inner)
+        numbers = np.asarray(codec.inner.decode(tried, np.random.default_rng(0)), dtype=np.float64)
+        means = _tried_chances(fitted, df, place, tried, seed, strict) @ numbers
+        values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
     elif middles is not None:
         means = _chances(fitted, df, place, seed, strict)[:, : len(middles)] @ middles
         values = pd.Series(means) if codec.column.sort == "number" else codec.column.write(np.rint(means))
@@ -97,17 +105,39 @@ def _chances(
     fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence, strict: bool
 ) -> NDArray[np.float64]:
     """Chances of the ids of a column (N, K), those of a missing value left out, averaged over networks and prompts."""
-    need_any_order(fitted)
     slots, name = fitted.layout.slots_of(place), fitted.codec.expressed.names[place]
     if len(slots) != 1:
         raise ConditionError(f"column {name!r} is more than one choice; draw it with impute")
-    codec, rng = fitted.codec.columns[place], np.random.default_rng(seed)
-    table = df.drop(columns=[name], errors="ignore")
-    check_rows(fitted, table)
-    part = given_part(fitted, table, strict=strict)
-    result = writer_of(fitted).chances(part, slots[0], rng)
+    codec = fitted.codec.columns[place]
+    if _in_table_order(fitted):
+        tried = np.arange(fitted.layout.value_slots[slots[0]].size)[:, None]
+        result = _tried_chances(fitted, df, place, tried, seed, strict)
+    else:
+        part = _others(fitted, df, name, strict)
+        result = writer_of(fitted).chances(part, slots[0], np.random.default_rng(seed))
     if codec.missing:
         result[:, codec.missing_id] = 0.0
     result[:, list(codec.inner.unnamed_ids())] = 0.0  # rare values, none of which has a name
     chances: NDArray[np.float64] = result / result.sum(1, keepdims=True)
     return chances
+
+
+def _others(fitted: Fitted, df: pd.DataFrame, name: Name, strict: bool) -> Given:
+    """What rows give of the other columns."""
+    table = df.drop(columns=[name], errors="ignore")
+    check_rows(fitted, table)
+    return given_part(fitted, table, strict=strict)
+
+
+def _in_table_order(fitted: Fitted) -> bool:
+    """Whether the networks know the order of the table only, as those of the paper's presets."""
+    return fitted.forest is None and not fitted.config.model.any_order
+
+
+def _tried_chances(
+    fitted: Fitted, df: pd.DataFrame, place: int, tried: Ids, seed: np.random.SeedSequence, strict: bool
+) -> NDArray[np.float64]:
+    """Chances of the values that are tried (N, K), by how likely each makes the row."""
+    name = fitted.codec.expressed.names[place]
+    part = _others(fitted, df, name, strict)
+    return chances_of(fitted, part, name, tried, np.random.default_rng(seed))
