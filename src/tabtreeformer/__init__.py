@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ConfigError,
         EndedEarlyWarning,
         EngineError,
+        LawWarning,
         MissingExtraError,
         NotFittedError,
         OutputError,
@@ -43,8 +44,8 @@ _HOMES = {
     "tokens.conditions": "between eq ge gt isin le lt missing ne present",
     "config.settings": "Config ForestConfig ModelConfig SampleConfig TokenConfig TrainConfig TreeConfig",
     "errors": (
-        "ArchiveError ConditionError ConfigError EndedEarlyWarning EngineError MissingExtraError NotFittedError "
-        "OutputError PrivacyError PrivacyWarning ReadingWarning SchemaError TabTreeFormerError"
+        "ArchiveError ConditionError ConfigError EndedEarlyWarning EngineError LawWarning MissingExtraError "
+        "NotFittedError OutputError PrivacyError PrivacyWarning ReadingWarning SchemaError TabTreeFormerError"
     ),
     "evaluation": "Evaluation Score evaluate",
     "config.presets": "PRESETS",
@@ -71,6 +72,7 @@ __all__ = [
     "EngineError",
     "Evaluation",
     "ForestConfig",
+    "LawWarning",
     "MissingExtraError",
     "ModelConfig",
     "NotFittedError",

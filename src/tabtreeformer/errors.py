@@ -14,6 +14,7 @@
     UserWarning
     ├── PrivacyWarning      rows taken in Python from a model that failed, or a file saved that reveals rows
     ├── ReadingWarning      a guess that was made while reading a table, and how to say otherwise
+    ├── LawWarning          rows that keep what was given and not every law of the table
     └── EndedEarlyWarning   a fit that was interrupted and returns the best model so far
 
 A message names the thing, the value and the way out, on one line.
@@ -71,6 +72,10 @@ class MissingExtraError(TabTreeFormerError, ImportError):
 
 class ReadingWarning(UserWarning):
     """Something was guessed while reading a table."""
+
+
+class LawWarning(UserWarning):
+    """Rows keep what was given, and so not every law of the table."""
 
 
 class EndedEarlyWarning(UserWarning):

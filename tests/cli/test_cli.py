@@ -350,7 +350,7 @@ def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
         "identifier",
         "no value repeats",
         "dates written as text, %Y-%m-%d",
-        "law: end >= start",
+        "every row keeps: end >= start",
     ):
         assert words in out
     content = json.loads((tmp_path / "schema.json").read_text())

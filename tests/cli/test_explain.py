@@ -19,8 +19,8 @@ def test_laws_are_said_edited_and_explained(run, tmp_path):
     bills().to_csv(tmp_path / "bills.csv", index=False)
     code, out, _ = run("schema", "bills.csv", "-o", "schema.json")
     assert code == 0
-    assert "law: total = net + fee (400 rows, no exception)" in out
-    assert "law: month = month of day (400 rows, no exception)" in out
+    assert "every row keeps: total = net + fee (400 rows, no exception)" in out
+    assert "every row keeps: month = month of day (400 rows, no exception)" in out
     content = json.loads((tmp_path / "schema.json").read_text())
     content["constraints"].remove("month = month of day")
     (tmp_path / "schema.json").write_text(json.dumps(content))
@@ -30,7 +30,7 @@ def test_laws_are_said_edited_and_explained(run, tmp_path):
     assert "every row keeps: total = net + fee (400 rows, no exception)" in err
     code, out, _ = run("explain", "m.tabtree")
     assert code == 0
-    assert "law: total = net + fee (400 rows, no exception)" in out
+    assert "every row keeps: total = net + fee (400 rows, no exception)" in out
     assert "computed: total = net + fee" in out
     assert "month = month of day" not in out
     code, out, _ = run("explain", "m.tabtree", "--json")

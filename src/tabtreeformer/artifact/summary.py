@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..laws.laws import EVERY_ROW
 from .fitted import Fitted
 
 
@@ -17,7 +18,7 @@ def summary_of(fitted: Fitted) -> dict[str, Any]:
             {**c.to_json(), "ids": s} for c, s in zip(fitted.schema.columns, fitted.ids_per_column, strict=True)
         ],
         "constraints": list(fitted.codec.texts),
-        "laws": list(fitted.codec.laws.say()),
+        "laws": [*fitted.codec.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in fitted.codec.rules.texts)],
         "tree_target": fitted.tree_target,
         "tree_model": fitted.config.tree.model if fitted.tree_encoder else "none",
         "trees": layout.n_trees,

@@ -22,6 +22,7 @@ def explain(
     Example:
       ttf explain model.tabtree
     """
+    from ..laws.laws import EVERY_ROW
     from ..synthesizer import TabTreeFormer
 
     codec = TabTreeFormer.load(model, device="cpu", verbose=False).fitted_.codec
@@ -30,8 +31,8 @@ def explain(
         plain = {"laws": list(codec.texts), "columns": {str(name): words for name, words in columns.items()}}
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
         return
-    for text in (*codec.laws.say(), *codec.rules.texts):
-        typer.echo(f"law: {text}")
+    for text in (*codec.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in codec.rules.texts)):
+        typer.echo(text)
     width = max(len(str(name)) for name in columns)
     for name, words in columns.items():
         typer.echo(f"{name!s:{width}}  {words}")

@@ -52,8 +52,8 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
         ids = " + ".join(str(size) for size in column["ids"])
         table.add_row(*(Text(printable(cell)) for cell in (column["name"], column["kind"], column["dtype"], ids)))
     console.print(table)
-    for text in summary["laws"] or summary["constraints"]:
-        console.print(Text(printable(f"every row keeps: {text}")))
+    for text in summary["laws"]:
+        console.print(Text(printable(text)))
 
 
 def _show_networks(console: Any, summary: dict[str, Any]) -> None:

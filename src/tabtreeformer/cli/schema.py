@@ -69,7 +69,7 @@ def schema(
         found = dataclasses.replace(found, columns=columns, constraints=())
     else:
         laws = find_laws(found.validate(df), found, floor=FLOOR, rng=np.random.default_rng(0))
-        found, said = dataclasses.replace(found, constraints=laws.texts), laws.say()
+        found, said = dataclasses.replace(found, constraints=laws.texts), laws.announced()
     if output is not None:
         found.save(output)
     if not quiet:
@@ -102,4 +102,4 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
         table.add_row(*(Text(str(cell)) for cell in (column.name, kind, column.dtype, *shown, column.why)))
     console.print(table)
     for text in said:
-        console.print(Text(f"law: {text}"))
+        console.print(Text(text))

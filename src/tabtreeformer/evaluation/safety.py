@@ -23,8 +23,13 @@ TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
 TRACED = 0.02
 """Largest share of members that it may be sure of, at 1 % false positives, unless chance alone reaches more."""
 RISK = 0.05
-"""Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible."""
+"""Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible. The gap
+between training and held-out rows must be larger than this too: of the few attacks that fail on held-out rows, a small
+gap is a large share."""
+ONE_SIDED = NormalDist().inv_cdf(0.95)
+"""Errors by which the attack by density must be above its limits."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
+DENSITY = "membership_density"
 NEEDED = ("dcr", "membership", "copies")
 """Without these there is no verdict."""
 TEST_METRICS = (*NEEDED, *ATTACKS)
@@ -47,7 +52,8 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 
     One leak is enough for a table to fail, and the more tests there are, the sooner one of them fails by chance. So the
     error level is shared among them (Bonferroni): `tests` of them together have the confidence of the evaluation, 95 %
-    by default. Intervals of the attacks keep that confidence.
+    by default. The attack by density is a leak where it is above the
+    limits of the level `balanced` beyond chance, as at the end of a fit.
     """
     scores = evaluation.scores
     if any(name not in scores for name in NEEDED):
@@ -59,9 +65,12 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
     found = _distances(scores["dcr"], attack, 1 - confidence)
     found.append(_copies(scores["copies"], evaluation, 1 - confidence))
     found += tells_members(attack, "membership", confidence)
+    wider = _errors(confidence) / _errors(whole)
     for name, label in ATTACKS.items():
         if name in scores and scores[name].value == scores[name].value:
-            found.append(_attack(scores[name], label))
+            found.append(_attack(scores[name], label, wider))
+    if DENSITY in scores and scores[DENSITY].value == scores[DENSITY].value:
+        found.append(_traced(scores[DENSITY].breakdown, whole))
     return found
 
 
@@ -134,18 +143,40 @@ def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
     return float(0.5 + NormalDist().inv_cdf(0.5 + confidence / 2) * error)
 
 
-def _attack(attack: Score, label: str) -> Finding:
-    """A leak if the risk is large, and larger than none beyond chance."""
+def _attack(attack: Score, label: str, wider: float) -> Finding:
+    """A leak if the risk and the gap are large, and larger than none beyond chance.
+
+    `wider` says how much wider the interval is at the confidence that each test has of all tests together.
+    """
     facts = attack.breakdown
     low, high = facts["interval"]
-    if not (attack.value > RISK and low > 0):
-        return Finding(attack.name, False, f"risk of {label} {attack.value:.2f} (between {low:.2f} and {high:.2f})")
+    sure = attack.value - wider * (attack.value - low) > 0 and low > 0
+    gap = facts["train"] - facts["control"]
     what = f" (column {facts['column']!r})" if "column" in facts else ""
     text = (
         f"{label}{what} succeeds on {facts['train']:.1%} of the attacks on training rows and {facts['control']:.1%} of "
-        f"those on held-out rows, a risk of {attack.value:.2f}"
+        f"those on held-out rows, a risk of {attack.value:.2f} (between {low:.2f} and {high:.2f})"
     )
-    return Finding(attack.name, True, text)
+    return Finding(attack.name, attack.value > RISK and gap > RISK and sure, text)
+
+
+def _traced(attack: Mapping[str, Any], confidence: float) -> Finding:
+    """A leak if the lower bounds, one-sided with 95 %, are above the limits of the level `balanced`."""
+    limit, scale = TRACES["balanced"], ONE_SIDED / _errors(confidence)
+    area, share = attack["auc"], attack["true_positives"]
+    low = area - scale * (area - attack["auc_interval"][0])
+    sure = share - scale * (share - attack["true_positives_interval"][0])
+    text = (
+        f"a density refitted on them recognises training rows with an AUC of {area:.2f} (between "
+        f"{attack['auc_interval'][0]:.2f} and {attack['auc_interval'][1]:.2f}, at most {limit}) and is sure of "
+        f"{share:.1%} of them at 1% false positives"
+    )
+    return Finding(DENSITY, low > limit or sure > TRACED, text)
+
+
+def _errors(confidence: float) -> float:
+    """Half the width of an interval of this confidence, in standard errors."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def limits() -> str:
@@ -156,6 +187,8 @@ def limits() -> str:
         f"reaches in {CONFIDENCE:.0%}), and no more copies and near copies than among held-out rows (Fisher's exact "
         f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
         f"is enough to fail; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
-        f"{FOUND:.0%} of the training rows recognised at 1% false positives, risks of the attacks up to {RISK} or with "
-        f"an interval that reaches 0."
+        f"{FOUND:.0%} of the training rows recognised at 1% false positives; risks of the attacks up to {RISK}, or "
+        f"with an interval that reaches 0, or with a gap between training and held-out rows of up to {RISK:.0%}; "
+        f"attack by density up to an AUC of {TRACES['balanced']} and {TRACED:.0%} of the training rows at 1% false "
+        f"positives, or what chance alone could add to them: the limits of the verdict at the end of a fit."
     )

@@ -105,14 +105,15 @@ class Frame:
         same = {name: self._cells.get(name, self._columns[name]) for name in schema.names if name not in cells}
         return Frame(schema, {**same, **cells}, self.n_rows)
 
-    def table(self) -> pd.DataFrame:
-        """The frame as a table of the schema's dtypes."""
+    def table(self, names: Sequence[Name] | None = None) -> pd.DataFrame:
+        """The frame, or some of its columns, as a table of the schema's dtypes."""
         series = []
-        for column in self.schema.columns:
+        columns = self.schema.columns if names is None else [self.schema.column(name) for name in names]
+        for column in columns:
             own = self._columns[column.name]
             series.append(column.write(own.values, own.gaps) if isinstance(own, Cells) else own.reset_index(drop=True))
         table = pd.concat(series, axis=1) if series else pd.DataFrame(index=range(self.n_rows))
-        table.columns = pd.Index(list(self.schema.names))
+        table.columns = pd.Index([column.name for column in columns])
         return table
 
 

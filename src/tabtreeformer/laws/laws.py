@@ -16,6 +16,9 @@ from ..errors import SchemaError
 from .base import Frame, Law, Name
 from .forms import FORMS
 
+EVERY_ROW, LEARNED = "every row keeps", "also learned"
+"""How a law is announced that every new row keeps, and how one that some rows of the table break."""
+
 
 @dataclass(frozen=True)
 class Laws:
@@ -46,14 +49,14 @@ class Laws:
             frame = law.express(frame)
         return frame.table()
 
-    def restore(self, df: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-        """Inverse of `express`: columns, order and dtypes of the schema."""
+    def restore(self, df: pd.DataFrame, rng: np.random.Generator, names: Sequence[Name] | None = None) -> pd.DataFrame:
+        """Inverse of `express`: columns, order and dtypes of the schema, or only some columns."""
         if not self.laws:
-            return df
+            return df if names is None else df[list(names)]
         frame = Frame.read(df, self.expressed_schema)
         for law, before in zip(reversed(self.laws), reversed(self.schemas[:-1]), strict=True):
             frame = law.restore(frame, rng, before)
-        return frame.table()
+        return frame.table(names)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -64,6 +67,16 @@ class Laws:
         """The sentences, each with its support and its exceptions."""
         return tuple(_say(law) for law in self.laws)
 
+    def announced(self) -> tuple[str, ...]:
+        """The sentences with what new rows make of each: kept in every row, or learned as far as rows follow it."""
+        pairs = zip(self.laws, self.say(), strict=True)
+        return tuple(f"{EVERY_ROW if always(law) else LEARNED}: {text}" for law, text in pairs)
+
+    @property
+    def n_always(self) -> int:
+        """Laws that every new row keeps."""
+        return sum(always(law) for law in self.laws)
+
     @cached_property
     def origins(self) -> dict[Name, Name]:
         """For each column that is left to learn, the column of the table that it is about."""
@@ -73,6 +86,16 @@ class Laws:
             for place, name in enumerate(fresh):
                 origins[name] = origins[law.writes[min(place, len(law.writes) - 1)]]
         return {name: origins[name] for name in self.expressed_schema.names}
+
+    def n_broken(self, df: pd.DataFrame) -> int:
+        """Rows of a table of the schema that break a law which every new row keeps."""
+        frame = Frame.read(df, self.schema)
+        broken = np.zeros(len(df), dtype=bool)
+        for law in self.laws:
+            if always(law) and {*law.reads, *law.writes} <= {*self.schema.names}:
+                applies, keeps = law.holds(frame)
+                broken |= applies & ~keeps
+        return int(broken.sum())
 
     def passes(self, name: Name) -> bool:
         """Whether a column is learned as it is: no law computes or replaces it."""
@@ -152,6 +175,13 @@ class Laws:
             form, state = next(iter(entry.items()))
             laws.append(FORMS[form].law.from_json(state))
         return cls(schema, tuple(laws))
+
+
+def always(law: Law) -> bool:
+    """Whether a law has no exception and says nothing of `nearly`, `often` or `about`: every new row keeps it."""
+    if law.form == "same":  # "often equals", however often
+        return False
+    return not law.exceptions and getattr(law, "exact", True) and not getattr(law, "near", False)
 
 
 def replaces(law: Law, schema: Schema) -> bool:

@@ -29,7 +29,7 @@ def after_fitting(fitted: Fitted) -> str:
         for column in fitted.schema.columns
     ]  # fmt: skip
     listed = table(("column", "kind", "dtype", "why"), columns)
-    laws = [(text,) for text in fitted.codec.laws.say()]
+    laws = [(text,) for text in fitted.codec.laws.announced()]
     parts = [
         line(one_line(fitted), soft=True),
         *_verdict(fitted.record),
@@ -37,9 +37,7 @@ def after_fitting(fitted: Fitted) -> str:
         folded(f"{len(columns)} columns", listed, opened=len(columns) <= MANY),
     ]
     if laws:
-        parts.append(
-            folded(f"{len(laws)} law{'' if len(laws) == 1 else 's'} that new rows keep", table(("law",), laws))
-        )
+        parts.append(folded(f"{len(laws)} law{'' if len(laws) == 1 else 's'}", table(("law",), laws)))
     return card("TabTreeFormer, fitted", *parts)
 
 

@@ -17,8 +17,12 @@ def quality_lines(fitted: Fitted, evidence: Evidence, budget_seconds: float | No
     chosen = np.sort(rng.permutation(n_rows)[:MAX_ROWS])
     writer = writer_of(fitted)
     rows = writer.decode(writer.write(min(max(n_rows, 2), MAX_ROWS)))
-    lines = quick_look(evidence.take(chosen), rows, fitted.schema, len(fitted.codec.texts))
+    lines = quick_look(evidence.take(chosen), rows, fitted.schema, _n_kept(fitted))
     return (*_out_of_time(evidence, n_rows, budget_seconds), *lines)
+
+
+def _n_kept(fitted: Fitted) -> int:
+    return fitted.codec.laws.n_always + len(fitted.codec.rules.texts)
 
 
 def _out_of_time(evidence: Evidence, n_rows: int, budget_seconds: float | None) -> tuple[str, ...]:

@@ -69,8 +69,8 @@ class Learner:
         columns = {name: tuple(frame.columns) for name, frame in given.tables.items()}
         source, laws = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
         for name, found in laws.items():
-            for text in found.say():
-                self.progress.note(f"table {name}: every row keeps {text}")
+            for text in found.announced():
+                self.progress.note(f"table {name}: {text}")
         extender = Extender(source.tables, source.plans())
         tables, schemas = source.tables, source.schemas
         check_kept(self.keep, extender.plans, {name: len(frame) for name, frame in tables.items()}, unit)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..config.settings import TokenConfig
 from ..data.schema import IDENTIFIER, MEASURED, Schema
 from ..laws import Laws
+from ..laws.laws import EVERY_ROW
 from .codecs.base import Allowed
 from .codecs.column import ColumnCodec
 from .codecs.labels import protected_column
@@ -81,7 +82,7 @@ class TableCodec:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What every row keeps, as sentences."""
+        """The laws as sentences."""
         return (*self.laws.texts, *self.rules.texts)
 
     def place_of(self, name: str | int) -> int | None:
@@ -97,10 +98,9 @@ class TableCodec:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how columns are treated."""
-        said = [*self.laws.say(), *self.rules.texts]
+        said = [*self.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in self.rules.texts)]
         more = (f"… and {len(said) - MAX_SAID:,} more laws",) if len(said) > MAX_SAID else ()
-        kept = (f"every row keeps: {text}" for text in said[:MAX_SAID])
-        return (*(codec.note for codec in self.columns if codec.note is not None), *kept, *more)
+        return (*(codec.note for codec in self.columns if codec.note is not None), *said[:MAX_SAID], *more)
 
     def encode(self, df: pd.DataFrame) -> NDArray[np.int64]:
         """Table → local ids (N, D)."""

@@ -176,10 +176,18 @@ def test_members_that_stand_out_are_a_leak_whatever_the_auc(evaluation):
     assert (verdict.word, "9% of the training rows are recognised" in verdict.sentence) == ("no", True)
 
 
-@pytest.mark.parametrize(("value", "low", "word"), [(0.3, 0.1, "no"), (0.3, 0.0, "no leak found")])
-def test_an_attack_is_a_leak_only_beyond_chance(evaluation, value, low, word):
+@pytest.mark.parametrize(
+    ("value", "low", "control", "word"),
+    [
+        (0.3, 0.1, 0.1, "no"),
+        (0.3, 0.0, 0.1, "no leak found"),
+        (0.29, 0.2, 0.898, "no leak found"),  # 92.8 against 89.8 %: a small gap is a small risk
+    ],
+)
+def test_an_attack_is_a_leak_only_beyond_chance_and_a_small_gap(evaluation, value, low, control, word):
     score = evaluation.scores["linkability"]
-    facts = {**score.breakdown, "interval": [low, 0.5]}
+    train = control + value * (1 - control)
+    facts = {**score.breakdown, "interval": [low, 0.5], "train": train, "control": control}
     scores = {**evaluation.scores, "linkability": replace(score, value=value, breakdown=facts)}
     verdict = verdicts(replace(evaluation, scores=scores))[2]
     assert verdict.word == word
@@ -231,3 +239,19 @@ def test_distances_are_drawn_on_a_logarithmic_axis(evaluation, tables):
     quantiles = evaluation.scores["dcr"].breakdown["synthetic"]
     assert 10 ** plot["high"] <= max(*quantiles, *evaluation.scores["dcr"].breakdown["holdout"]) * 1.01
     assert plot["low"] < plot["high"]
+
+
+@pytest.mark.parametrize(("auc", "low", "word"), [(0.66, 0.62, "no"), (0.57, 0.52, "no leak found")])
+def test_safe_counts_the_attack_by_density_by_the_limits_of_a_fit(evaluation, auc, low, word):
+    score = evaluation.scores["membership_density"]
+    facts = {
+        **score.breakdown,
+        "auc": auc,
+        "auc_interval": [low, 2 * auc - low],
+        "true_positives": 0.01,
+        "true_positives_interval": [0.0, 0.03],
+    }
+    scores = {**evaluation.scores, "membership_density": replace(score, value=auc, breakdown=facts)}
+    verdict = verdicts(replace(evaluation, scores=scores))[2]
+    assert verdict.word == word
+    assert f"AUC of {auc:.2f} (between {low:.2f}" in verdict.sentence

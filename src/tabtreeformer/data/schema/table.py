@@ -70,14 +70,14 @@ class Schema:
             "  ".join((*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3])).rstrip()
             for row in rows
         ]
-        kept = [f"keeps {text}" for text in self.constraints or ()]
+        kept = [f"law: {text}" for text in self.constraints or ()]
         return "\n".join([f"Schema of {len(rows)} columns", *(f"  {line}" for line in [*lines, *kept])])
 
     def _repr_html_(self) -> str:
         columns = [(c.name, c.kind, c.dtype, c.why) for c in self.columns]
         parts = [table(("column", "kind", "dtype", "why"), columns)]
         if self.constraints:
-            parts.append(table(("new rows keep",), [(text,) for text in self.constraints]))
+            parts.append(table(("law",), [(text,) for text in self.constraints]))
         return card(f"Schema of {len(columns)} columns", *parts)
 
     @property

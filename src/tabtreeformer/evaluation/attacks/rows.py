@@ -34,6 +34,8 @@ from .risk import CONFIDENCE
 Floats = NDArray[np.float64]
 N_SHADOWS, FEW_SHADOWS, MANY_ROWS = 16, 8, 20_000
 """Shadow tables; half as many for a population of many rows, of which each says more."""
+REFERENCE_SHADOWS = 4
+"""Shadow tables for real held-out rows, of which any attack recognises nobody."""
 SHADOW_LEAF = 40
 """Rows per leaf of the trees that write shadow tables."""
 DENSITY_IDS, SHADOW_IDS = 60, 300
@@ -226,7 +228,8 @@ def density_attack(tables: Tables, context: Context) -> Measurement:
         # The table of independent columns is attacked with the same shadows.
         key = ("shadows", tables.train, tables.holdout, released.n_rows)
         seed = np.random.SeedSequence(context.seed)
-        calibration = context.once(key, lambda: Calibration.learn(population, released.n_rows, seed))
+        own = None if context.label == SYNTHETIC else REFERENCE_SHADOWS
+        calibration = context.once(key, lambda: Calibration.learn(population, released.n_rows, seed, own))
         found = outcome(calibration.score(released), members.n_rows, context.confidence)
         return {**found, "released": released.n_rows}
 

@@ -1,10 +1,9 @@
-"""Rows under conditions, whole rows for partial ones, and classes in stated shares."""
+"""Rows under conditions, gaps that are filled, and classes in stated shares."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,14 @@ from numpy.typing import NDArray
 from ...artifact.fitted import Fitted
 from ...data.schema import CONSTANT, LABELLED, MEASURED, Column, Labels
 from ...errors import ConditionError, ConfigError
-from ...tokens.codecs.base import Allowed
-from ...tokens.codecs.column import ColumnCodec
 from ...tokens.codecs.labels import label_mask
 from ...tokens.codecs.plain_values import plain_value
-from ...tokens.conditions import as_condition, isin, present
-from ..writer import BLOCK, Writer, allowed_by_slot
-from .derived import Goal, solve
+from ...tokens.conditions import as_condition, isin
+from ..writer import BLOCK, Writer
+from .complete import complete
+from .derived import Goal
 from .draws import Draws
-from .given import Name, check_rows, column_of, express_part, given_part, need_any_order
+from .given import Name, check_rows, column_of, need_any_order
 
 ROUNDS = 50
 """How often rows are drawn again that a law has moved out of a condition."""
@@ -57,63 +55,6 @@ def sample_given(
         f"{len(bad):,} of {n:,} rows cannot meet the conditions and keep the laws "
         f"{', '.join(fitted.codec.texts)}; give other conditions, or fit without a law"
     )
-
-
-def complete(
-    fitted: Fitted,
-    rows: Writer,
-    partial: pd.DataFrame,
-    *,
-    fill: bool,
-    context: Collection[Name] = (),
-    strict: bool = True,
-) -> pd.DataFrame:
-    """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
-
-    With `fill` what is drawn is never itself a missing value, unless a law says that it is, nor a group of rare values:
-    one that has a name and fits the row is drawn instead. Missing values in columns of the `context` stay. Labels that
-    were never learned stay too, and say nothing about the rest, unless `strict`.
-    """
-    need_any_order(fitted)
-    check_rows(fitted, partial)
-    codecs = fitted.codec.columns if fill else ()
-    limits = {p: _named(c) for p, c in enumerate(codecs) if fitted.layout.slots_of(p)}
-    part = replace(given_part(fitted, partial, context, strict=strict), allowed=allowed_by_slot(fitted.layout, limits))
-    expressed = rows.expressed(rows.write(len(partial), part))
-    laws = fitted.codec.laws
-    computed = [name for name in partial.columns if fitted.codec.place_of(name) is None]
-    if computed:
-        known = express_part(fitted, partial)[1].reset_index(drop=True)
-        goals = [Goal(fitted.schema.column(n), values=partial[n].reset_index(drop=True)) for n in computed]
-        given = express_part(fitted, partial)[0].reset_index(drop=True)
-        for name in known.columns:  # what is given takes part in the law with its own value, not with that of an id
-            expressed[name] = _over(expressed[name], given[name], known[name].to_numpy())
-        expressed = solve(fitted, expressed, goals, known, rows.rng)
-    return _as_fitted(fitted, _keep_given(laws.restore(expressed, rows.rng), partial))
-
-
-def _named(codec: ColumnCodec) -> Allowed:
-    """Any value of a column that is not missing and not one of a group without a name."""
-    allowed = codec.allow(present())
-    unnamed = codec.inner.unnamed_ids()
-    if not unnamed or not codec.inner.classes():
-        return allowed
-    first = allowed.masks[0]
-    mask = np.ones(codec.slots(0)[0].size, dtype=bool) if first is None else first.copy()
-    mask[list(unnamed)] = False
-    return replace(allowed, masks=(mask, *allowed.masks[1:]))
-
-
-def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Series:
-    """Given values over drawn ones, in the dtype of the drawn."""
-    if not known.any():
-        return drawn
-    merged = drawn.astype(object)
-    merged[known] = given[known].astype(object)
-    try:
-        return merged.astype(drawn.dtype)
-    except (TypeError, ValueError):
-        return merged
 
 
 def impute(
@@ -227,34 +168,3 @@ def _classes_of_rows(shares: Mapping[Any, float], part: range, n: int) -> NDArra
 def _stride(n: int) -> int:
     """A number near the golden section of n that has no divisor in common with it."""
     return next(stride for stride in range(max(1, round(n * 0.618)), 2 * n + 2) if math.gcd(stride, n) == 1)
-
-
-def _keep_given(drawn: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
-    """Put what was given back over what was drawn, to the bit."""
-    drawn.index = partial.index
-    for name in partial.columns:
-        known = partial[name].notna()
-        if known.all():
-            drawn[name] = partial[name]
-        elif known.any():
-            drawn[name] = pd.concat([partial[name][known], drawn[name][~known]]).loc[partial.index]
-    return drawn
-
-
-def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
-    """Give columns the dtype of the fitted table where no value changes by it: 3.0 is a 3 again once no gap is left."""
-    for column in fitted.schema.columns:
-        series = frame[column.name]
-        wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
-        if series.dtype == wanted:
-            continue
-        if isinstance(wanted, pd.CategoricalDtype) and not series.dropna().isin(wanted.categories).all():
-            continue  # a rare category that was given is in no list of the model
-        try:
-            cast = series.astype(wanted)
-            same = (cast == series) | (cast.isna() & series.isna())
-        except (ValueError, TypeError):
-            continue
-        if same.fillna(False).all():
-            frame[column.name] = cast
-    return frame

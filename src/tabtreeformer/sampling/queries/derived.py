@@ -26,8 +26,8 @@ from .given import Name
 Mask = NDArray[np.bool_]
 MAX_ATOMS = 50
 """Values of a column that is moved only from one of them to another."""
-SECANTS = 4
-"""Steps of the secant method."""
+SECANTS, PASSES = 4, 2
+"""Steps of the secant method, and how often all goals are gone through: the way to one may lead away from another."""
 
 
 @dataclass(frozen=True)
@@ -130,36 +130,59 @@ def _is_range(goal: Goal) -> bool:
     return goal.condition is None or goal.condition.operator not in ("missing", "present", "ne")
 
 
+def met_by_goal(goals: Sequence[Goal], frame: pd.DataFrame) -> Mask:
+    """Which goals each row meets (n, G)."""
+    met = [goal.met(frame[goal.column.name]) for goal in goals]
+    return np.stack(met, 1) if met else np.ones((len(frame), 0), dtype=bool)
+
+
 def solve(
     fitted: Fitted, expressed: pd.DataFrame, goals: Sequence[Goal], fixed: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Expressed rows of which parts were moved so that goals are met, where that was possible.
 
-    `fixed` says of each row and expressed column whether it must stay.
+    `fixed` says of each row and expressed column whether it must stay. A move is taken where the goal that it is for is
+    met and no fewer goals are met than before: a month may be reached first, its day next.
     """
     laws = fitted.codec.laws
     expressed = expressed.copy()
-    for goal in goals:
-        if goal.column.kind not in MEASURED or not _is_range(goal):
-            continue
-        for name in _movable(fitted, goal.column.name, rng):
-            unmet = ~all_met(goals, laws.restore(expressed, rng))
-            bad = np.flatnonzero(unmet & ~fixed[name].to_numpy())
-            if not unmet.any():
-                break
-            if not len(bad):
+    names = list(dict.fromkeys(goal.column.name for goal in goals))
+    met = met_by_goal(goals, laws.restore(expressed, rng, names))
+    for _ in range(PASSES):
+        before = met.copy()
+        for place, goal in enumerate(goals):
+            if goal.column.kind not in MEASURED or not _is_range(goal) or met[:, place].all():
                 continue
-            moved = _Solver(fitted, goal, name, expressed.iloc[bad], bad).run(rng)
-            fine = all_met([_picked(g, bad) for g in goals], laws.restore(moved, rng))
-            series = expressed[name].copy()
-            series.iloc[bad[fine]] = moved[name].to_numpy()[fine]
-            expressed[name] = series
+            for name in _movable(fitted, goal.column.name, rng):
+                bad = np.flatnonzero(~met[:, place] & ~fixed[name].to_numpy())
+                if not len(bad):
+                    continue
+                for step in _steps(fitted, name):
+                    bad = bad[~met[bad, place]]
+                    if len(bad):
+                        moved = _Solver(fitted, goal, name, expressed.iloc[bad], bad, step).run(rng)
+                        after = met_by_goal([picked(g, bad) for g in goals], laws.restore(moved, rng, names))
+                        fine = after[:, place] & (after.sum(1) >= met[bad].sum(1))
+                        series = expressed[name].copy()
+                        series.iloc[bad[fine]] = moved[name].to_numpy()[fine]
+                        expressed[name], met[bad[fine]] = series, after[fine]
+        if met.all() or np.array_equal(met, before):
+            break
     return expressed
 
 
-def _picked(goal: Goal, rows: NDArray[np.int64]) -> Goal:
+def picked(goal: Goal, rows: NDArray[np.int64]) -> Goal:
     """The goal of some of the rows."""
     return goal if goal.values is None else Goal(goal.column, None, goal.values.iloc[rows])
+
+
+def _steps(fitted: Fitted, name: Name) -> list[float | None]:
+    """First steps of the secant method: a part of the range; of times also the lengths in which clocks count."""
+    column = fitted.codec.expressed.column(name)
+    if column.sort != "time":
+        return [None]
+    second = float(pd.Timedelta(1, "s") / pd.Timedelta(1, column.unit))
+    return [length * second for length in (30 * 86_400, 86_400, 3_600, 60)]
 
 
 def _movable(fitted: Fitted, name: Name, rng: np.random.Generator) -> list[Name]:
@@ -185,29 +208,36 @@ class _Solver:
     name: Name
     rows: pd.DataFrame
     places: NDArray[np.int64]
+    step: float | None = None
+    """By how much the column is moved first; a part of its range where it is None."""
 
     def run(self, rng: np.random.Generator) -> pd.DataFrame:
         """The rows with the column moved; those that cannot be solved are as near as came out."""
         start, there = self._values(self.rows)
-        reached = self._levels(self.rows, rng)
-        wanted = self._wanted(self.rows, rng)
+        computed = self._restored(self.rows, rng)
+        reached, wanted = self._levels(computed), self._wanted(computed)
         bounds = self._codec.bounds
         reach = float(bounds.high) - float(bounds.low)
         step = reach if self._atoms is not None else max(reach / 20, 1.0 if self._whole else 1e-9)
+        step = step if self.step is None else self.step
         up = start + step <= float(bounds.high)
         other = np.where(up, start + step, start - step)
         rows = self._with(other, there)
         other, _ = self._values(rows)
-        beside = self._levels(rows, rng)
+        beside = self._levels(self._restored(rows, rng))
+        if not (np.isfinite(beside) & (beside != reached)).any():  # the computed column does not depend on this one
+            return rows
         for _ in range(SECANTS):
             with np.errstate(all="ignore"):
                 slope = (beside - reached) / (other - start)
                 fresh = start + (wanted - reached) / slope
             usable = np.isfinite(fresh) & there
             fresh = np.where(usable, fresh, start)
+            if self.step is not None:  # whole days leave the hour as it is
+                fresh = start + np.rint((fresh - start) / self.step) * self.step
             rows = self._with(fresh, there)
             fresh, _ = self._values(rows)
-            now = self._levels(rows, rng)
+            now = self._levels(self._restored(rows, rng))
             if np.array_equal(now[usable], wanted[usable]):
                 break
             keep = fresh != start
@@ -252,21 +282,23 @@ class _Solver:
         written = column.write(inside.astype(np.int64) if self._whole else inside, ~there)
         return _replaced(self.rows, self.name, written)
 
-    def _levels(self, rows: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _levels(self, series: pd.Series) -> NDArray[np.float64]:
         """The computed column, as numbers that grow evenly with what it is computed from."""
-        series = self.fitted.codec.laws.restore(rows, rng)[self.goal.column.name]
         there = series.notna().to_numpy()
-        levels = np.full(len(rows), np.nan)
+        levels = np.full(len(series), np.nan)
         levels[there] = self._level(self.goal.column.read(series[there]).to_numpy())
         return levels
 
-    def _wanted(self, rows: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
-        series = self.fitted.codec.laws.restore(rows, rng)[self.goal.column.name]
+    def _wanted(self, series: pd.Series) -> NDArray[np.float64]:
         there = np.flatnonzero(series.notna().to_numpy())
-        wanted = np.full(len(rows), np.nan)
+        wanted = np.full(len(series), np.nan)
         values = self.goal.column.read(series.iloc[there]).to_numpy()
         wanted[there] = self._level(self.goal.nearest(values, self.places[there]))
         return wanted
+
+    def _restored(self, rows: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
+        name = self.goal.column.name
+        return self.fitted.codec.laws.restore(rows, rng, [name])[name]
 
     def _level(self, values: NDArray[Any]) -> NDArray[np.float64]:
         law = self.fitted.codec.laws.by_column().get(self.goal.column.name)

@@ -13,7 +13,8 @@ from ...artifact.fitted import Fitted
 from ...data.io.frames import take_in
 from ...errors import ConfigError
 from ..writer import BLOCK, Writer
-from .answer import complete, repeated, sample_given, sample_shares
+from .answer import repeated, sample_given, sample_shares
+from .complete import complete
 from .rules import rule_of
 
 Question = Callable[[Writer, range], pd.DataFrame]

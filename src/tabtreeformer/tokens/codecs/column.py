@@ -179,6 +179,12 @@ class ColumnCodec:
 
     def meets(self, allowed: Allowed, series: pd.Series) -> Mask:
         """Which values of a column meet the condition that `allowed` came from."""
+        if not self.missing and self.common is None and series.isna().any():
+            # A law has emptied a column that is learned without gaps: no value meets no condition.
+            whole = series.notna().to_numpy()
+            met = np.zeros(len(series), dtype=bool)
+            met[whole] = self.meets(allowed, series[whole])
+            return met
         ids = self.encode(series)
         met = np.ones(len(series), dtype=bool)
         for place, mask in enumerate(allowed.masks):
