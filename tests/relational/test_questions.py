@@ -148,3 +148,21 @@ def test_a_report_has_a_page_per_table_and_a_drawing_of_the_links(model, shop, t
         assert f"Table {name}" in (tmp_path / "report" / f"table{number}.html").read_text(encoding="utf-8")
     for link in model.links_:
         assert f"<title>{link.text.replace('>', '&gt;')}</title>" in index
+    assert "keys that point to no row or come twice; 0 is best" in index
+    orders = (tmp_path / "report" / "table1.html").read_text(encoding="utf-8")
+    assert "customer_id" not in orders  # no new key equals a real one, and that is right
+
+
+def test_the_report_fits_a_phone_and_its_drawing_stays_readable(model, shop, tmp_path, open_browser):
+    pytest.importorskip("jinja2")
+    from tabtreeformer.evaluation.database_report import write_database_report
+
+    scores = evaluate_database(shop, shop, model.links_)
+    write_database_report(tmp_path / "report", scores, shop, shop, show_rows=False)
+    with open_browser() as driver:
+        size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.get((tmp_path / "report" / "index.html").as_uri())
+        assert driver.execute_script("return document.documentElement.scrollWidth") == 400
+        assert driver.execute_script("return document.querySelector('svg text').getBoundingClientRect().height") > 10
+        assert driver.get_log("browser") == []

@@ -7,6 +7,7 @@ import pytest
 from tabtreeformer import RelationalTabTreeFormer
 from tabtreeformer.errors import ConfigError
 from tabtreeformer.fitting.split import split_rows
+from tabtreeformer.relational.audit import audit_database
 from tabtreeformer.relational.source import Database
 from tabtreeformer.relational.units import MIN_CAP, Units, within_cap
 from tabtreeformer.relational.verdict import halves, main_unit
@@ -118,3 +119,30 @@ def test_too_few_persons_have_no_verdict():
     model = RelationalTabTreeFormer(unit="accounts", **SETTINGS).fit(tables)
     assert model.privacy_["verdict"] == "not judged"
     assert "30" in model.privacy_["reasons"][0]
+
+
+def with_canary(number: float = 8731.46925) -> dict[str, pd.DataFrame]:
+    """Accounts of which one has a text of its own ten times, and an amount of its own thirty times."""
+    tables = accounts()
+    extra = pd.DataFrame({"account_id": 3, "amount": number, "purpose": "rent"}, index=range(30))
+    return tables | {"payments": pd.concat([tables["payments"], extra], ignore_index=True)}
+
+
+@pytest.mark.parametrize("floor", [5, 0])
+def test_the_audit_finds_what_one_person_has_however_often(tmp_path, floor):
+    tables = with_canary()
+    model = RelationalTabTreeFormer(privacy="off", tokens={"rare_floor": floor}, **SETTINGS).fit(tables)
+    model.save(tmp_path / "bank.tabtree")
+    found = audit_database(tmp_path / "bank.tabtree", tables)
+    assert found.passed == (floor == 5), [finding.sentence(True) for finding in found.findings]
+    kinds = {(finding.kind, finding.column) for finding in found.findings}
+    assert not kinds or kinds >= {("rare text", "payments.purpose"), ("rare value", "payments.amount")}
+    with pytest.raises(ConfigError, match="'payments' is missing"):
+        audit_database(tmp_path / "bank.tabtree", {"accounts": tables["accounts"]})
+
+
+def test_differential_privacy_is_refused_with_the_way_out():
+    from tabtreeformer import DP
+
+    with pytest.raises(ConfigError, match="Make one row per unit"):
+        RelationalTabTreeFormer(dp=DP(epsilon=4))

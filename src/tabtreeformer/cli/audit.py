@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .._runtime.terminal import printable
 from .options import Model, ReadOptions
+from .sample_database import is_database
 
 if TYPE_CHECKING:
     from ..privacy.audit import Audit
@@ -26,6 +28,10 @@ def audit(
     rare_floor: Annotated[
         int, typer.Option(help="A value of fewer training rows than this could identify somebody.")
     ] = 5,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Of a database: the table whose rows are protected, as in `ttf fit --unit`."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Also list every place of the file, and where its values come from.")
     ] = False,
@@ -41,20 +47,38 @@ def audit(
       ttf audit people.tabtree
       ttf audit people.tabtree --train people.csv
       ttf audit people.tabtree --train people.csv --show
+      ttf audit shop.tabtree --train shop/ --unit customers
     """
     import json
 
     from ..data.io import read_table
     from ..privacy.audit import audit as walk
 
-    table = None if train is None else read_table(train, **reading.given())
-    result = walk(model, table, rare_floor=rare_floor)
+    if is_database(model):
+        result = _audited_database(model, train, unit, rare_floor, reading)
+    else:
+        table = None if train is None else read_table(train, **reading.given())
+        result = walk(model, table, rare_floor=rare_floor)
     if as_json:
         typer.echo(json.dumps(result.to_json(show), indent=1, ensure_ascii=False))
     else:
         _show(result, show, verbose)
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _audited_database(model: Path, train: str | None, unit: str | None, floor: int, reading: ReadOptions) -> Audit:
+    """Search the file of a database for values that few units have."""
+    from ..data.io import read_table
+    from ..data.io.several import holds_several, read_tables
+    from ..errors import ConfigError
+    from ..relational.audit import audit_database
+
+    if train is None:
+        raise ConfigError("the file of a database is searched for values of real rows; give its tables with --train")
+    options = reading.given()
+    tables = read_tables(train, **options) if holds_several(train, **options) else {"": read_table(train, **options)}
+    return audit_database(model, tables, unit=unit, rare_floor=floor)
 
 
 def _show(result: Audit, show: bool, verbose: bool) -> None:

@@ -54,7 +54,7 @@ def sample_together(
     import warnings
 
     from ..data.io import write_table
-    from ..data.io.several import check_tables_target, write_tables
+    from ..data.io.several import check_tables_target, is_folder, write_tables
     from ..errors import ConfigError, PrivacyWarning
     from ..privacy.gate import check_release
     from ..relational import RelationalTabTreeFormer
@@ -73,18 +73,23 @@ def sample_together(
         runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
-        tables = fitted.sample(
-            _numbers(question.number, one=one),
-            scale=1.0 if together.scale is None else together.scale,
-            given=_conditions(question.conditions, fitted),
-            children=_children(together.children),
-            random_state=question.seed,
-        )
+        number = _numbers(question.number, one=one)
+        asked: dict[str, Any] = {
+            "scale": 1.0 if together.scale is None else together.scale,
+            "given": _conditions(question.conditions, fitted),
+            "children": _children(together.children),
+            "random_state": question.seed,
+        }
+        if not one and is_folder(output):
+            written = fitted.sample_to(output, number, ending=together.ending, overwrite=overwrite, **asked)
+            runtime.echo(", ".join(f"{name}: {n:,} rows" for name, n in written.items()) + f" in {output}")
+            return
+        tables = fitted.sample(number, **asked)
     if one:
         write_table(tables, output, **options)
         runtime.echo(f"wrote {len(tables):,} rows × {tables.shape[1]} columns to {output}", err=output == "-")
         return
-    write_tables(tables, output, ending=together.ending, overwrite=overwrite)
+    write_tables(tables, output, overwrite=overwrite)
     runtime.echo(", ".join(f"{name}: {len(table):,} rows" for name, table in tables.items()) + f" in {output}")
 
 

@@ -12,11 +12,12 @@ import pandas as pd
 from .._runtime.files import replacing
 from ..data.links import Link, Tables, order_tables
 from ..data.schema import Schema
+from .aggregates import own_columns
 from .databases import DatabaseScores
 from .evaluate import evaluate
 
-BOX, GAP, ROW = 190, 70, 64
-"""Width of a box of the drawing, the space between two levels, and the height of a line of boxes."""
+BOX, GAP, ROW, LANE = 190, 70, 64, 14
+"""Width of a box of the drawing, the space between two levels, the height of a line of boxes, half of what is free."""
 TIP = (
     '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
     '<path d="M0 0L8 4L0 8"/></marker></defs>'
@@ -24,14 +25,34 @@ TIP = (
 """The end of an arrow."""
 WORST = 12
 """Pairs and columns that the page lists, worst first."""
+WORSE = 0.05
+"""What a measure may lie below that of real held-out tables before the page says so."""
+MEANING = {
+    "broken keys": "keys that point to no row or come twice; 0 is best",
+    "cardinality": "numbers of children per parent",
+    "shapes": "each column by itself",
+    "pairs": "pairs of columns of the same table",
+    "1-hop": "pairs of columns of a table and its parent",
+    "2-hop": "pairs of columns two links apart",
+    "detection of parents": "AUC of boosted trees on parents with their children summed up; 0.5 is best",
+    "utility of children": "how well a parent's columns are predicted from its children",
+    "lengths": "rows per parent",
+    "spacing": "steps from one row of a parent to the next",
+    "order": "share of the rows in their order",
+    "autocorrelation": "how rows resemble those before them",
+    "transitions": "which label follows which",
+}
+"""What each measure compares."""
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}
 table{border-collapse:collapse;margin:1rem 0}
 td,th{padding:.25rem .8rem;text-align:right}td,th{border-bottom:1px solid #d5dae1}
-td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}
+td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}td:first-child{overflow-wrap:anywhere;min-width:9rem}
+td:last-child.words{text-align:left;color:#5b6b80;min-width:16rem}
 svg rect{fill:#eef2f7;stroke:#5b6b80}svg path{stroke:#5b6b80;fill:none}svg text{fill:#1c2430;font-size:13px}
 @media(prefers-color-scheme:dark){body,svg text{color:#e6eaf0;fill:#e6eaf0;background:#14181d}
-svg rect{fill:#222a33}td,th{border-color:#39424d}a{color:#8ab4f8}}
+svg rect{fill:#222a33}td:last-child.words,svg path{color:#9aa8b8;stroke:#8494a8}
+td,th{border-color:#39424d}a{color:#8ab4f8}}
 """
 
 
@@ -64,10 +85,13 @@ def write_database_report(
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     pages = {}
-    for number, name in enumerate(real):
+    for number, (name, columns) in enumerate(own_columns(real, scores.links).items()):
+        # New keys equal no real ones: compared with them, any table would fail.
         schema = (schemas or {}).get(name) or Schema.infer(real[name])
-        held = None if holdout is None else holdout[name]
-        if _table_page(place / f"table{number}.html", name, (real[name], held, synthetic[name]), schema, show_rows):
+        schema = Schema(tuple(schema.column(column) for column in columns))
+        held = None if holdout is None else holdout[name][columns]
+        own = (real[name][columns], held, synthetic[name][columns])
+        if columns and _table_page(place / f"table{number}.html", name, own, schema, show_rows):
             pages[name] = f"table{number}.html"
     with replacing(place / "index.html") as temporary:
         temporary.write_text(_index(scores, real, synthetic, pages, title), encoding="utf-8")
@@ -103,15 +127,18 @@ def _index(
     kept = "Every key points to a row and no key comes twice."
     broken = kept if not scores.broken_keys else f"{scores.broken_keys:,} keys point to no row or come twice."
     compared = scores.compared()
-    measures = [[escape(str(name)), *(_number(v) for v in line)] for name, line in compared.iterrows()]
+    measures = [
+        [escape(str(name)), *(_measure(str(name), v) for v in line), escape(MEANING.get(str(name), ""))]
+        for name, line in compared.iterrows()
+    ]
     every = (scores.shapes, scores.pairs, *scores.hops.values())
     worst = sorted((score, name) for part in every for name, score in part.items())
     parts = [
-        f"<h1>{escape(title)}</h1><p>{broken}</p>",
+        f"<h1>{escape(title)}</h1><p>{broken} {_below(compared)}</p>",
         f"<h2>Links</h2>{drawing(list(real), scores.links)}",
         "<h2>Tables</h2>" + _table(["table", "real rows", "synthetic rows"], sizes),
-        "<h2>Measures</h2><p>1 is best; of the detection of parents 0.5. What they mean is in the guide.</p>"
-        + _table(["measure", *map(escape, compared.columns)], measures),
+        "<h2>Measures</h2><p>1 is best where nothing else is said.</p>"
+        + _table(["measure", *map(escape, compared.columns), "what it compares"], measures, words=True),
         "<h2>Least alike</h2>"
         + _table(["column or pair", "score"], [[escape(name), _number(score)] for score, name in worst[:WORST]]),
     ]
@@ -142,6 +169,9 @@ def drawing(names: Sequence[str], links: Sequence[Link]) -> str:
             start, end = (x + BOX, y + 10), (x + BOX, y + 28)
         bend = 30 if not link.to_itself else -40
         path = f"M{start[0]} {start[1]}C{start[0] - bend} {start[1]} {end[0] + bend} {end[1]} {end[0]} {end[1]}"
+        if x - to_x > BOX + GAP:  # between the lines of boxes, not behind a box of the levels between
+            lane = y + (ROW - LANE if to_y >= y else -LANE)
+            path = f"M{start[0]} {start[1]}h-{GAP // 3}V{lane}H{end[0] + GAP // 3}V{end[1]}H{end[0]}"
         if link.to_itself:
             path = f"M{start[0]} {start[1]}h40v18h-40"
         shapes.append(f'<path d="{path}" marker-end="url(#tip)"><title>{escape(link.text)}</title></path>')
@@ -150,7 +180,7 @@ def drawing(names: Sequence[str], links: Sequence[Link]) -> str:
         shapes.append(f'<text x="{x + 10}" y="{y + 23}">{escape(name[:24])}</text>')
     label = escape("; ".join(link.text for link in links))
     size = f'viewBox="0 0 {width} {height}" width="{width}"'
-    return f'<svg {size} role="img" aria-label="{label}">{TIP}{"".join(shapes)}</svg>'
+    return f'<div class="wide"><svg {size} role="img" aria-label="{label}">{TIP}{"".join(shapes)}</svg></div>'
 
 
 def _named(name: str, pages: Mapping[str, str]) -> str:
@@ -161,7 +191,26 @@ def _number(value: float) -> str:
     return "–" if value != value else f"{value:.3f}"
 
 
-def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def _measure(name: str, value: float) -> str:
+    return f"{value:,.0f}" if name == "broken keys" else _number(value)
+
+
+def _below(compared: pd.DataFrame) -> str:
+    """Which measures lie below those of real tables that nobody learned from."""
+    if "real held-out" not in compared:
+        return "Give held-out tables to see what real ones score."
+    scores = compared.drop(index=["broken keys", "detection of parents"], errors="ignore")
+    below = scores.index[scores["real held-out"] - scores["synthetic"] > WORSE]
+    if not len(below):
+        return "No measure is much below that of real tables that nobody learned from."
+    return f"Below real tables that nobody learned from: {escape(', '.join(map(str, below)))}."
+
+
+def _table(columns: Sequence[str], lines: Sequence[Sequence[str]], *, words: bool = False) -> str:
+    """A table of numbers after the first column; with `words` its last column is text."""
     head = "".join(f"<th>{column}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    last = '<td class="words">' if words else "<td>"
+    body = "".join(
+        "<tr>" + "".join(f"<td>{cell}</td>" for cell in line[:-1]) + f"{last}{line[-1]}</td></tr>" for line in lines
+    )
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'

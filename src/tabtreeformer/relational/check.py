@@ -43,6 +43,7 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
     _must(all(type(column) in (str, int) for column in plan.columns), f"the columns of {name!r}")
     _must({*plan.own, *plan.keys, *plan.summed} <= names and not {*plan.own} & {*plan.keys}, f"the columns of {name!r}")
     _must(0 <= table.n_orphans <= table.n_rows <= MAX_ROWS and table.n_rows > 0, f"the rows of {name!r}")
+    _must(all(key and {*key} <= names for key in plan.joint_keys), f"the keys of {name!r}")
     for link in plan.links():
         parent = known.get(link.parent)
         _must(parent is not None and link.child == name, f"a parent of {name!r}")

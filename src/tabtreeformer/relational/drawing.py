@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from .._runtime.seeds import child
+from ..data.links import Name
 from ..errors import ConfigError, SchemaError
 from . import rows
 from .bounds import within
-from .kept import Kept
+from .kept import Kept, scaled
 from .learned import LearnedTable, completed, free_rows
 from .margins import with_margin
 from .plan import TablePlan
 from .requests import Asked
 from .rows import Ints
 from .weights import exchanged
-from .writing import Written, choose_in_loop, choose_parents, foreign_key, write_children
+from .writing import Written, children_of, choose_in_loop, choose_parents, foreign_key, write_children
+
+PIECE_ROWS = 200_000
+"""Rows of a piece of a table that no other table points to. A change changes the rows of larger tables."""
 
 
 @dataclass
@@ -34,8 +38,19 @@ class Drawing:
 
     def draw(self) -> dict[str, pd.DataFrame]:
         """All tables, parents first."""
+        found: dict[str, list[pd.DataFrame]] = {}
+        for name, piece in self.pieces():
+            found.setdefault(name, []).append(piece)
+        return {name: joined(pieces) for name, pieces in found.items()}
+
+    def pieces(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """All tables, parents first; those that no other table points to in pieces, of which one is in memory."""
+        pointed = {link.parent for table in self.learned.values() for link in table.plan.links()}
         for number, (name, table) in enumerate(self.learned.items()):
             seed = child(self.seed, number)
+            if table.plan.main is not None and name not in pointed:
+                yield from ((name, piece) for piece in self._pieces_of(table, seed))
+                continue
             own = self._write(table, seed)
             rng = np.random.default_rng(child(seed, 5))
             fixed = self.asked.fixed_counts(name)
@@ -48,10 +63,34 @@ class Drawing:
                 own.frame = exchanged(own.frame, table.weights, table.facts, rng)
             self.written[name] = own
             self.tables[name] = self._finished(table, own, seed)
-        return {
-            name: self._restored(table, self.tables[name], child(self.seed, number, 6))
-            for number, (name, table) in enumerate(self.learned.items())
-        }
+            yield name, self._restored(table, self.tables[name], child(seed, 6))
+
+    def _pieces_of(self, table: LearnedTable, seed: np.random.SeedSequence) -> Iterator[pd.DataFrame]:
+        """The rows of a table in pieces, each for some of the parents; what a piece is does not depend on who asks."""
+        plan = table.plan
+        assert plan.main is not None
+        parent = self.written[plan.main.parent]
+        counts = children_of(parent.frame, plan.main)
+        ends = piece_ends(counts)
+        places = {link.text: children_of(self.written[link.parent].frame, link) for link in plan.others}
+        n_orphans = round(table.orphan_share * int(counts.sum()))
+        first, done, rows_left = 0, 0, int(counts.sum()) + n_orphans
+        for number, end in enumerate(ends):
+            own_seed = seed if number == 0 else child(seed, 7, number)
+            last = end == len(counts)
+            own = self._write(table, own_seed, parent.part(first, end), n_orphans if last else 0)
+            above = own.parents[plan.main.text]
+            above[above >= 0] += first
+            wanted = {}
+            for text, left in places.items():
+                share = 1.0 if last else len(own.frame) / rows_left
+                wanted[text] = scaled(pd.Series(left), share, np.random.default_rng(child(own_seed, 9))).to_numpy()
+            piece = self._finished(table, own, own_seed, wanted, (done, number_of(child(seed, 4))))
+            for text, left in places.items():
+                chosen = own.parents.get(text, np.zeros(0, dtype=np.int64))
+                places[text] = np.maximum(left - np.bincount(chosen[chosen >= 0], minlength=len(left)), 0)
+            yield self._restored(table, piece, child(own_seed, 6))
+            first, done, rows_left = end, done + len(piece), rows_left - len(own.frame)
 
     def _restored(self, table: LearnedTable, frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
         """The table with the columns that a law computes."""
@@ -65,8 +104,10 @@ class Drawing:
             whole = pd.DataFrame({c: pd.Series(dtype=table.dtype_of(c)) for c in table.laws.schema.names})
         return pd.concat([rest.reset_index(drop=True), whole], axis=1)[list(table.columns)]
 
-    def _write(self, table: LearnedTable, seed: np.random.SeedSequence) -> Written:
-        """Extended rows of one table."""
+    def _write(
+        self, table: LearnedTable, seed: np.random.SeedSequence, parent: Written | None = None, n_orphans: int = 0
+    ) -> Written:
+        """Extended rows of one table; of one with parents, for some of them and with some that have none."""
         plan, model = table.plan, table.model
         conditions = self.asked.conditions.get(plan.name, {})
 
@@ -76,9 +117,9 @@ class Drawing:
             return completed(model, partial[list(table.given) + list(conditions)], table.given, child(seed, 1, number))
 
         if plan.main is not None:
-            parent = self.written[plan.main.parent]
-            counts = parent.frame[rows.n_children(plan.main)].fillna(0).clip(lower=0)
-            n_orphans = round(table.orphan_share * counts.sum())
+            if parent is None:
+                parent = self.written[plan.main.parent]
+                n_orphans = round(table.orphan_share * int(children_of(parent.frame, plan.main).sum()))
             return write_children(plan, parent, n_orphans, complete, conditions, (table.last, table.bounds))
         if table.kept is not None:
             rng = np.random.default_rng(child(seed, 2))
@@ -112,8 +153,18 @@ class Drawing:
         drawn = completed(table.model, own, tuple(own.columns), child(seed, 2))
         return drawn.assign(**{name: own[name] for name in own.columns})
 
-    def _finished(self, table: LearnedTable, rows_of: Written, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """The table itself: further parents chosen, keys written, columns in their order."""
+    def _finished(
+        self,
+        table: LearnedTable,
+        rows_of: Written,
+        seed: np.random.SeedSequence,
+        wanted: Mapping[str, Ints] | None = None,
+        keys_from: tuple[int, int] | None = None,
+    ) -> pd.DataFrame:
+        """The table itself: further parents chosen, keys written, columns in their order.
+
+        Of a piece are given how often each further parent is wanted, by link, and the first key with its seed.
+        """
         plan, rng = table.plan, np.random.default_rng(child(seed, 3))
         if table.kept is not None:
             return self._kept_rows(table.kept, plan).table[list(plan.columns)]
@@ -128,17 +179,60 @@ class Drawing:
             if not len(self.tables[link.parent]) and rows.has_parent(link) not in rows_of.frame:
                 rows_of, own = rows_of.first(0), own.iloc[:0]  # rows need a parent, and there is none
                 self.written[plan.name] = rows_of
-            chosen = choose_parents(plan, rows_of, link, parent, self.tables[link.parent], rng)
+            places = children_of(parent.frame, link) if wanted is None else wanted[link.text]
+            chosen = choose_parents(plan, rows_of, link, (parent, self.tables[link.parent], places), rng)
             rows_of.parents[link.text] = chosen
         if plan.loop is not None:
             rows_of.parents[plan.loop.text] = choose_in_loop(plan, rows_of, plan.loop, own, rng)
-        so_far = pd.concat([own, table.write_keys(len(own), number_of(child(seed, 4)))], axis=1)
+        start, key_seed = (0, number_of(child(seed, 4))) if keys_from is None else keys_from
+        so_far = pd.concat([own, table.write_keys(len(own), key_seed, start)], axis=1)
         for link in plan.links():
             source = so_far if link.to_itself else self.tables[link.parent]
             dtypes = {column: table.dtype_of(column) for column in link.columns}
             keys = foreign_key(source, link, rows_of.parents[link.text], dtypes)
             so_far = pd.concat([so_far, keys[[c for c in keys.columns if c not in so_far.columns]]], axis=1)
+        for key in plan.joint_keys:
+            so_far = self._unrepeated(so_far[list(plan.columns)], key, plan)
         return so_far[list(plan.columns)]
+
+    def _unrepeated(self, frame: pd.DataFrame, key: tuple[Name, ...], plan: TablePlan) -> pd.DataFrame:
+        """The table with a key of several columns that does not repeat: numbers go on where they would."""
+        pointing = {column for link in plan.links() for column in link.columns}
+        counted = [c for c in key if c not in pointing and pd.api.types.is_integer_dtype(frame[c].dtype)]
+        if counted:
+            rest = [column for column in key if column != counted[-1]]
+            return frame.assign(**{str(counted[-1]): without_repeats(frame[counted[-1]], frame[rest])})
+        kept = np.flatnonzero(~frame[list(key)].duplicated().to_numpy())
+        self.written[plan.name] = self.written[plan.name].take(kept)
+        return frame.take(kept).reset_index(drop=True)
+
+
+def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:
+    """Whole numbers that do not repeat within a group: one that would is one more than the number before it."""
+    group = groups.groupby(list(groups.columns), sort=False, dropna=False).ngroup().to_numpy()
+    order = np.lexsort((numbers.to_numpy(), group))
+    values, own = numbers.to_numpy()[order].astype(np.int64), group[order]
+    starts = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
+    place = np.arange(len(own)) - np.repeat(starts, np.diff(np.append(starts, len(own))))
+    # Rising by at least one each: the largest so far of what is left after the place in the group is taken off.
+    reached = pd.Series(values - place).groupby(own).cummax().to_numpy() + place
+    result = np.empty(len(own), dtype=np.int64)
+    result[order] = reached
+    return pd.Series(result, index=numbers.index, name=numbers.name).astype(numbers.dtype)
+
+
+def piece_ends(counts: Ints) -> list[int]:
+    """Where pieces of the parents end, each with about `PIECE_ROWS` children; the last has all that are left."""
+    if not len(counts):
+        return [0]
+    before = np.cumsum(counts) - counts
+    ends = np.flatnonzero(np.diff(before // PIECE_ROWS) > 0) + 1
+    return [*ends.tolist(), len(counts)]
+
+
+def joined(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Pieces as one table."""
+    return pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
 
 
 def _as_given(numbers: Ints, n: int, name: str) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,15 @@ class Sequences:
         """The two tables as one again."""
         merged = tables[ROWS].merge(tables[GROUPS], on=self.group, how="left", validate="many_to_one")
         return merged[list(self.columns)]
+
+    def joined_pieces(self, pieces: Iterable[tuple[str, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
+        """The one table in pieces: the groups come before their rows."""
+        groups = pd.DataFrame()
+        for name, piece in pieces:
+            if name == GROUPS:
+                groups = piece
+            else:
+                yield self.joined({GROUPS: groups, ROWS: piece})
 
     def parted(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """The two tables of one with these columns."""

@@ -62,13 +62,13 @@ class LearnedTable:
         """Number of rows without a main parent, per row with one."""
         return self.n_orphans / max(self.n_rows - self.n_orphans, 1)
 
-    def write_keys(self, n: int, seed: int) -> pd.DataFrame:
-        """Keys of the first n rows, all different."""
+    def write_keys(self, n: int, seed: int, start: int = 0) -> pd.DataFrame:
+        """Keys of n rows from row number `start` on, all different."""
         if self.keys is None:
             return pd.DataFrame(index=range(n))
         rng = np.random.default_rng(seed)
         ids = np.zeros((n, len(self.keys.slots)), dtype=np.int64)
-        return self.keys.decode(ids, rng, RowNumbers(np.arange(n), seed))
+        return self.keys.decode(ids, rng, RowNumbers(np.arange(start, start + n), seed))
 
     def dtype_of(self, column: Any) -> Any:
         """Dtype of a column that points to a parent."""

@@ -162,6 +162,7 @@ def extended_schema(extended: Extended, schemas: Mapping[str, Schema], plan: Tab
     columns = []
     for column in inferred.columns:
         kind = sources.get(str(column.name))
+        kind = None if kind == IDENTIFIER else kind
         if kind is None and column.kind in (IDENTIFIER, TEXT) and column.sort == "number":
             kind = NUMERIC
         # A constant stays constant, and a column that was made nullable may have another kind.

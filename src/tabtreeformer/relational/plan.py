@@ -56,6 +56,9 @@ class TablePlan:
     apart: tuple[str, ...] = ()
     """Further links, by their texts, in which no parent occurs twice under the same main parent."""
 
+    joint_keys: tuple[tuple[Name, ...], ...] = ()
+    """Keys of several columns that other tables point to, none of whose columns is a key alone."""
+
     def links(self) -> tuple[Link, ...]:
         """All links to parents."""
         every = (self.main, *self.others, self.loop)
@@ -78,6 +81,7 @@ class TablePlan:
             "affinities": {text: list(names) for text, names in self.affinities.items()},
             "labels": {text: list(names) for text, names in self.labels.items()},
             "apart": list(self.apart),
+            "joint_keys": [list(key) for key in self.joint_keys],
         }
 
     @classmethod
@@ -94,6 +98,7 @@ class TablePlan:
             wanted={text: tuple(names) for text, names in data["wanted"].items()},
             affinities={text: tuple(names) for text, names in data["affinities"].items()},
             labels={text: tuple(names) for text, names in data["labels"].items()},
+            joint_keys=tuple(tuple(key) for key in data["joint_keys"]),
             **lists,
         )
 
@@ -126,7 +131,7 @@ def _plan(
     main = _main_link(frame, upward)
     others = tuple(link for link in upward if link != main)
     pointing = {column for link in (*upward, *([loop] if loop else [])) for column in link.columns}
-    keys = _key_columns(frame, schemas[name], links, name, pointing)
+    keys = _key_columns(frame, schemas[name], [link for link in links if link.parent == name], {*pointing, order})
     own = tuple(column for column in frame.columns if column not in keys and column not in pointing)
     if order is None and main is not None:
         order = _found_order(frame, main, own)
@@ -150,6 +155,7 @@ def _plan(
             text: tuple(c for c in names if sources[text].column(c).kind not in MEASURED)
             for text, names in wanted.items()
         },
+        joint_keys=_joint_keys([link for link in links if link.parent == name], keys),
         apart=tuple(link.text for link in others if main is not None and _come_once(frame, main, link)),
     )
 
@@ -165,16 +171,28 @@ def _main_link(frame: pd.DataFrame, upward: Sequence[Link]) -> Link | None:
 
 
 def _key_columns(
-    frame: pd.DataFrame, schema: Schema, links: Sequence[Link], name: str, pointing: set[Name]
+    frame: pd.DataFrame, schema: Schema, links: Sequence[Link], learned: set[Name | None]
 ) -> tuple[Name, ...]:
-    referenced = {column for link in links if link.parent == name for column in link.key}
+    """Columns that get new values, each once: identifiers, and what the links to the table need of their keys."""
+    referenced = {column for link in links for column in link.key}
     keys = [
         column
         for column in frame.columns
-        if column not in pointing
+        if column not in learned
         and (schema.column(column).kind == IDENTIFIER or (column in referenced and frame[column].is_unique))
     ]
+    for key in _joint_keys(links, keys):
+        free = [column for column in key if column not in learned]
+        counted = [c for c in key if c not in learned and pd.api.types.is_integer_dtype(frame[c].dtype)]
+        if free and not counted:  # labels cannot be counted on where they repeat
+            keys.append(max(free, key=lambda column: frame[column].nunique()))
     return tuple(keys)
+
+
+def _joint_keys(links: Sequence[Link], keys: Sequence[Name]) -> tuple[tuple[Name, ...], ...]:
+    """Keys of several columns none of which is a key alone."""
+    several = dict.fromkeys(link.key for link in links if len(link.key) > 1)
+    return tuple(key for key in several if not set(key) & set(keys))
 
 
 def _found_order(frame: pd.DataFrame, main: Link, own: Sequence[Name]) -> Name | None:

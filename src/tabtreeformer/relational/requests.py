@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..data.io.frames import take_in
 from ..errors import ConfigError
+from ..tokens.conditions import Condition
 from .learned import LearnedTable
 from .rows import n_children
 
@@ -117,6 +118,8 @@ def conditions_of(
                 f"table {table!r} is kept as it is and takes no conditions; give the rows to write children for, e.g. "
                 f"given={{{table!r}: rows}}"
             )
+        if learned[table].plan.main is not None and isinstance(value, Condition) and value.operator == "eq":
+            value = value.operands[0]
         if learned[table].plan.main is not None and not isinstance(value, str | int | float | bool | pd.Timestamp):
             raise ConfigError(f"{place!r}: rows of a child table can be given single values only, got {value!r}")
         if learned[table].plan.order is not None and column == str(learned[table].plan.order):

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .learned import LearnedTable
 from .learner import Learner
 from .requests import Asked
 from .source import Database
+from .streaming import check_files, write_file, write_folder
 from .units import Units
 from .verdict import judge_database
 
@@ -75,6 +77,12 @@ class RelationalTabTreeFormer:
     ) -> None:
         if dangling not in ("error", "missing"):
             raise ConfigError(f"dangling must be 'error' or 'missing', got {dangling!r}")
+        if settings.get("dp") is not None:
+            raise ConfigError(
+                "differential privacy is not available for tables that belong together: what one unit adds to all "
+                "tables would have to be bounded at once. Make one row per unit (its columns, and numbers, means and "
+                "ends of its rows) and fit that table with TabTreeFormer(dp=DP(epsilon=...))"
+            )
         refused = {"target", "holdout", "dp"} & set(settings)
         if refused:
             raise ConfigError(f"{sorted(refused)[0]} is not available for tables that belong together")
@@ -196,11 +204,65 @@ class RelationalTabTreeFormer:
         >>> len(new["customers"]), len(new["orders"])
         (5, 10)
         """
+        tables = self._drawing(n, scale, given, children, random_state).draw()
+        return tables if self._sequences is None else self._sequences.joined(tables)
+
+    def sample_to(
+        self,
+        target: str | os.PathLike[str],
+        n: Mapping[str, int] | int | None = None,
+        *,
+        ending: str = ".csv",
+        overwrite: bool = False,
+        **question: Any,
+    ) -> dict[str, int]:
+        """Write new tables to files: those that no other table points to piece by piece, in bounded memory.
+
+        Parameters
+        ----------
+        target
+            A folder, which gets one file per table; for one table with groups, a file.
+        n
+            As of `sample`.
+        ending
+            Of the files in a folder: .csv, .parquet or .jsonl.
+        overwrite
+            Replace files that exist.
+        **question
+            `scale`, `given`, `children` and `random_state`, as of `sample`. The rows are those of `sample`.
+
+        Returns
+        -------
+        dict
+            Number of rows of each table, by name.
+
+        Examples
+        --------
+        >>> database.sample_to(folder / "shop", {"customers": 5}, children={"orders": 2})
+        {'customers': 5, 'orders': 10}
+        """
+        names = [str(name) for name in self._check_fitted()]
+        one = self._sequences
+        if one is None:
+            check_files(target, names, ending, overwrite=overwrite)
+            return write_folder(self._drawing(n, **question).pieces(), target, ending)
+        file = Path(target)
+        check_files(file.parent, [file.name], "", overwrite=overwrite)
+        return {file.name: write_file(one.joined_pieces(self._drawing(n, **question).pieces()), file)}
+
+    def _drawing(
+        self,
+        n: Mapping[str, int] | int | None = None,
+        scale: float = 1.0,
+        given: Mapping[str, Any] | None = None,
+        children: Mapping[str, Any] | None = None,
+        random_state: Seed = None,
+    ) -> Drawing:
+        """One call of `sample`, which has not drawn yet."""
         learned = self._check_fitted()
         warn_if_failed({"privacy": self.privacy_})
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
-        tables = Drawing(learned, Asked.of(learned, n, scale, given, children), seed).draw()
-        return tables if self._sequences is None else self._sequences.joined(tables)
+        return Drawing(learned, Asked.of(learned, n, scale, given, children), seed)
 
     def impute(self, tables: Any, random_state: Seed = None) -> Any:
         """Fill the missing values of rows, given their parents, the rows before them and what they have; keys stay.

@@ -35,9 +35,20 @@ class Written:
 
     def first(self, n: int) -> Written:
         """The first n rows."""
-        parents = {text: numbers[:n] for text, numbers in self.parents.items()}
-        ordering = None if self.ordering is None else self.ordering.iloc[:n]
-        return Written(self.frame.iloc[:n], self.carried.iloc[:n], parents, ordering)
+        return self.part(0, n)
+
+    def take(self, numbers: Ints) -> Written:
+        """Rows by their numbers."""
+        parents = {text: own[numbers] for text, own in self.parents.items()}
+        ordering = None if self.ordering is None else self.ordering.iloc[numbers].reset_index(drop=True)
+        frame, carried = (part.take(numbers).reset_index(drop=True) for part in (self.frame, self.carried))
+        return Written(frame, carried, parents, ordering)
+
+    def part(self, first: int, end: int) -> Written:
+        """The rows from one number up to another."""
+        if first == 0 and end == len(self.frame):
+            return self
+        return self.take(np.arange(first, min(end, len(self.frame))))
 
     def own(self, plan: TablePlan) -> pd.DataFrame:
         """The learned columns of the table, with the ordering column itself."""
@@ -63,7 +74,7 @@ def write_children(
     The limits are the last value of the ordering column, and the bounds that parents set.
     """
     assert plan.main is not None
-    counts = parent.frame[rows.n_children(plan.main)].fillna(0).to_numpy(dtype=np.int64).clip(min=0)
+    counts = children_of(parent.frame, plan.main)
     active = np.concatenate([np.flatnonzero(counts > 0), np.full(n_orphans, -1)]).astype(np.int64)
     siblings = np.concatenate([counts[counts > 0], np.ones(n_orphans, dtype=np.int64)])
     nobody = not len(active)
@@ -193,9 +204,17 @@ def _summed(
 
 
 def choose_parents(
-    plan: TablePlan, written: Written, link: Link, parent: Written, parent_own: pd.DataFrame, rng: np.random.Generator
+    plan: TablePlan,
+    written: Written,
+    link: Link,
+    parents: tuple[Written, pd.DataFrame, Ints],
+    rng: np.random.Generator,
 ) -> Ints:
-    """A further parent for each row that has one, chosen from existing rows."""
+    """A further parent for each row that has one, chosen from existing rows.
+
+    `parents` are their extended rows, their own columns, and how often each is wanted.
+    """
+    parent, parent_own, wanted = parents
     frame = written.frame
     has = rows.has_parent(link)
     pointing = np.flatnonzero(frame[has].astype(bool)) if has in frame else np.arange(len(frame))
@@ -211,7 +230,7 @@ def choose_parents(
     offered = pd.concat([offered, typical], axis=1)
     labels = [str(name) for name in plan.labels[link.text]]
     asked, offered = as_labels(asked, labels), as_labels(offered, labels)
-    places = fitted_places(_counts(parent.frame, link), len(asked), rng)
+    places = fitted_places(wanted, len(asked), rng)
     apart = None
     if link.text in plan.apart and plan.main is not None:
         apart = written.parents[plan.main.text][pointing]
@@ -229,7 +248,7 @@ def choose_in_loop(plan: TablePlan, written: Written, link: Link, own: pd.DataFr
     offered = own[names].set_axis([str(name) for name in names], axis=1)
     labels = [str(name) for name in plan.labels[link.text]]
     asked, offered = as_labels(asked, labels), as_labels(offered, labels)
-    counts = _counts(written.frame, link)
+    counts = children_of(written.frame, link)
     for depth in range(1, int(level.max(initial=0)) + 1):
         below, above = np.flatnonzero(level == depth), np.flatnonzero(level == depth - 1)
         places = fitted_places(counts[above], len(below), rng)
@@ -238,8 +257,9 @@ def choose_in_loop(plan: TablePlan, written: Written, link: Link, own: pd.DataFr
     return chosen
 
 
-def _counts(frame: pd.DataFrame, link: Link) -> NDArray[np.int64]:
-    counts: Ints = frame[rows.n_children(link)].fillna(0).to_numpy(dtype=np.int64)
+def children_of(frame: pd.DataFrame, link: Link) -> Ints:
+    """The number of children of each row by a link (n,)."""
+    counts: Ints = frame[rows.n_children(link)].fillna(0).to_numpy(dtype=np.int64).clip(min=0)
     return counts
 
 

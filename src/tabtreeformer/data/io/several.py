@@ -80,9 +80,14 @@ def _read_folder(folder: Path, options: Mapping[str, Any]) -> dict[str, pd.DataF
     return tables
 
 
+def is_folder(target: str) -> bool:
+    """Whether tables go to files of a folder: one that is there, or a name that ends in a slash."""
+    return target.endswith(("/", os.sep)) or Path(target).is_dir()
+
+
 def check_tables_target(target: str, names: list[str], *, ending: str, overwrite: bool) -> None:
     """Refuse a target that exists or cannot be written, before any work is done for it."""
-    if not target.endswith(("/", os.sep)) and not Path(target).is_dir():
+    if not is_folder(target):
         locate(target, TableOptions(overwrite=overwrite), OutputError)
         return
     for name in names:
@@ -93,7 +98,7 @@ def check_tables_target(target: str, names: list[str], *, ending: str, overwrite
 
 def write_tables(tables: Mapping[str, pd.DataFrame], target: str, *, ending: str = ".csv", **options: Any) -> None:
     """Write tables to a folder (a name that ends in a slash), one file each, or to a database."""
-    if target.endswith(("/", os.sep)) or Path(target).is_dir():
+    if is_folder(target):
         folder = Path(target)
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
