@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .evaluation import Evaluation, Score, evaluate
     from .evaluation.databases import evaluate_database
     from .evaluation.report import write_report
+    from .model.ordinal import ordinal_embedding, ordinal_loss
     from .privacy.dp import DP
     from .relational import RelationalTabTreeFormer
     from .synthesizer import TabTreeFormer
@@ -50,6 +51,7 @@ _HOMES = {
     "evaluation": "Evaluation Score evaluate",
     "config.presets": "PRESETS",
     "privacy.dp": "DP",
+    "model.ordinal": "ordinal_embedding ordinal_loss",
     "evaluation.report": "write_report",
     "data.schema": "Schema",
     "relational": "RelationalTabTreeFormer",
@@ -103,6 +105,8 @@ __all__ = [
     "missing",
     "ne",
     "open_chunks",
+    "ordinal_embedding",
+    "ordinal_loss",
     "present",
     "read_table",
     "write_report",
