@@ -32,6 +32,7 @@ PARTS = {
         "without OCEL": ("train.ordinal_loss=0",),
         "without quantile embeddings": ("model.quantile_embedding=none",),
         "trained without trees": ("tree.model=none",),
+        **{f"embeddings by {name}": (f"model.quantile_embedding={name}",) for name in ("tanh", "softsign", "ramp")},
     },
     "auto": {
         "whole": (),
@@ -50,7 +51,7 @@ PARTS = {
 Parts that were worse, or no better, and are gone from the code keep their measurements in the file of results.
 """
 ORDERS = {"table": ("train.table_orders=1",), "any": ("train.table_orders=0",), "half and half": ()}
-TREES = ("lightgbm", "xgboost", "catboost", "decision_tree", "none")
+TREES = ("lightgbm", "xgboost", "catboost", "decision_tree", "adversarial", "none")
 N_TREES = (5, 10, 20, 50, 100)
 MASKS = (0.0, 0.2, 0.4, 0.6, 0.8)
 TEMPERATURES = {"auto": (0.2, 0.5, 1.0, 1.5, 2.0), "small NM": (0.1, 0.2, 0.5, 1.0, 2.0)}
@@ -116,6 +117,7 @@ def tree_settings(base: str, name: str) -> tuple[str, ...]:
         return (f"tree.model={name}",)
     sizes = {
         "lightgbm": f'{{"n_estimators": 20, "num_leaves": {LEAVES}}}',
+        "adversarial": f'{{"n_estimators": 20, "num_leaves": {LEAVES}}}',
         "xgboost": '{"n_estimators": 20, "max_depth": 4}',
         "catboost": '{"iterations": 20, "depth": 4}',
         "decision_tree": '{"max_leaf_nodes": 30}',

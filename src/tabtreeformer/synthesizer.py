@@ -54,7 +54,8 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
     target
         Column that the trees predict, usually the one that users of the rows will predict; by default one is drawn.
     tree
-        `lightgbm`, `xgboost`, `catboost`, `decision_tree` or `none`; or fields of `TreeConfig`, e.g. {"trials": 10}.
+        `lightgbm`, `xgboost`, `catboost`, `decision_tree`, `adversarial` (needs no target) or `none`; or fields of
+        `TreeConfig`, e.g. {"trials": 10}.
     tokens, model, train, sampling
         Fields to override in the preset, e.g. {"steps": 200}, or a whole `TokenConfig`, `ModelConfig`, ….
     forest

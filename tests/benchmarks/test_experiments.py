@@ -312,7 +312,11 @@ def test_the_ordinal_weights_of_the_small_s_reach_as_far_as_the_papers():
         ("small NM | leaf mask | ", "leaf_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
         ("small NM | value mask | ", "value_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
         ("auto | value mask | ", "value_mask", [(m, m) for m in (0.0, 0.2, 0.4, 0.6, 0.8)]),
-        ("small S | tree model | ", "model", ["lightgbm", "xgboost", "catboost", "decision_tree", "none"]),
+        (
+            "small S | tree model | ",
+            "model",
+            ["lightgbm", "xgboost", "catboost", "decision_tree", "adversarial", "none"],
+        ),
         ("small NM | temperature | ", "temperature_numeric", [0.1, 0.2, 0.5, 1.0, 2.0]),
     ],
 )

@@ -16,7 +16,8 @@ from tabtreeformer.trees.features import LARGEST
 from tabtreeformer.trees.spaces import SPACES, defaults
 from tabtreeformer.trees.tuning import tune
 
-WITH_TREES = tuple(name for name in TREE_MODELS if name != "none")
+WITH_TREES = tuple(name for name in TREE_MODELS if name not in ("adversarial", "none"))
+"""Those that predict; the adversarial ones have tests of their own."""
 FEW = {"lightgbm": {"n_estimators": 5}, "xgboost": {"n_estimators": 5}, "catboost": {"iterations": 5, "depth": 4}}
 
 
@@ -182,7 +183,7 @@ def test_a_model_of_another_library_is_refused(make):
 
 
 def test_an_unknown_model_is_named_with_the_known_ones():
-    with pytest.raises(ArchiveError, match=r"'oak'.*lightgbm, xgboost, catboost, decision_tree, none"):
+    with pytest.raises(ArchiveError, match=r"'oak'.*lightgbm, xgboost, catboost, decision_tree, adversarial, none"):
         load_leaf_model("oak", "")
 
 

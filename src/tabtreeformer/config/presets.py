@@ -125,6 +125,7 @@ def _prompt_trees(tree_model: str, n_classes: int | None) -> dict[str, Any]:
     rounds = max(5, 50 // (n_classes if n_classes and n_classes > 2 else 1))
     params: dict[str, dict[str, Any]] = {
         "lightgbm": {"n_estimators": rounds, "num_leaves": 15, "max_depth": 6, "min_child_samples": 10},
+        "adversarial": {"n_estimators": 50, "num_leaves": 15, "max_depth": 6, "min_child_samples": 10},
         "xgboost": {"n_estimators": rounds, "max_depth": 4},
         "catboost": {"iterations": 50, "depth": 4},
         "decision_tree": {"max_leaf_nodes": 30, "max_depth": 8},

@@ -30,7 +30,7 @@ def _at_least(name: str, value: int, least: int) -> None:
 
 TREE_MODELS = {
     "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "decision_tree": "DecisionTree",
-    "none": "NoTrees",
+    "adversarial": "Adversarial", "none": "NoTrees",
 }  # fmt: skip
 """Module of `trees/` → its class; a new tree model is a new file there and a line here."""
 
@@ -40,7 +40,8 @@ class TreeConfig:
     """The tree model whose leaves prompt the transformer."""
 
     model: str = "lightgbm"
-    """One of lightgbm, xgboost, catboost, decision_tree, none."""
+    """One of lightgbm, xgboost, catboost, decision_tree, none; or adversarial, which needs no target: it
+    distinguishes real rows from rows with shuffled columns."""
     trials: int = 50
     """Maximum number of trials in which Optuna searches the model's parameters before fitting; 0: no search."""
     timeout_seconds: float | None = None

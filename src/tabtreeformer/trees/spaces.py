@@ -83,9 +83,10 @@ SPACES: Mapping[str, Space] = {
     "xgboost": XGBOOST_SPACE,
     "catboost": CATBOOST_SPACE,
     "decision_tree": DECISION_TREE_SPACE,
+    "adversarial": {},
     "none": {},
 }
-"""By the names of `TreeConfig.model`."""
+"""By the names of `TreeConfig.model`. Those without parameters are not tuned: they predict nothing."""
 
 
 def canonical(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def defaults(space: Space) -> dict[str, Any]:
 
 def leaves_of(name: str, params: Mapping[str, Any], rows: int, n_classes: int | None) -> dict[str, Any]:
     """The parameters with leaves of at least this many rows, as far as the library has a parameter for it."""
-    if name == "lightgbm":
+    if name in ("lightgbm", "adversarial"):
         return {**params, "min_child_samples": max(rows, params.get("min_child_samples", 0))}
     if name == "decision_tree":
         return {**params, "min_samples_leaf": max(rows, params.get("min_samples_leaf", 0))}
