@@ -215,7 +215,7 @@ def test_pages_that_do_not_exist_say_so(client):
 
 def test_a_fit_that_runs_is_stopped_with_the_best_so_far(client, folder):
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({f"c{i}": rng.normal(size=1500).round(2) for i in range(8)})
+    table = pd.DataFrame({f"c{i}": rng.normal(size=600).round(2) for i in range(5)})
     drop(client, content=table.to_csv(index=False).encode())
     client.post("/tables/1/fit", data={"preset": "auto", "seed": "0", "target": "c0"})
     assert client.get("/fits/1/state").json()["state"] == "running"

@@ -63,9 +63,8 @@ def test_a_section_can_be_a_whole_dataclass():
 
 
 def test_numbers_of_numpy_are_numbers():
-    assert configure("S", {"train": {"steps": np.int64(3), "clip": np.float32(2)}}).train == TrainConfig(
-        steps=3, clip=2.0
-    )
+    changes = {"steps": np.int64(3), "learning_rate": np.float32(2)}
+    assert configure("S", {"train": changes}).train == TrainConfig(steps=3, learning_rate=2.0)
 
 
 @pytest.mark.parametrize(

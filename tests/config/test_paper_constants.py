@@ -41,7 +41,7 @@ S = {
         "softmax": "vocabulary", "pool": 1, "quantile_embedding": "sigmoid", "backbone_options": {},
     },
     "train": {
-        "steps": 5000, "batch_size": 128, "accumulate": 1, "learning_rate": 5e-4, "matrix_rate": 0.0, "clip": 1.0,
+        "steps": 5000, "batch_size": 128, "accumulate": 1, "learning_rate": 5e-4, "matrix_rate": 0.0,
         "shared_share": 0.1, "prompts": "trained", "margins": False, "validation_rows": None, "leaf_mask": [0.5, 0.75],
         "table_orders": 0.0, "value_mask": [0.25, 0.5], "validate_every": 100, "patience": 3, "gap_limit": None,
         "restore_best": True, "ordinal_loss": 0.005, "precision": "auto",

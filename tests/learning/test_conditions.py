@@ -28,8 +28,9 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    train = {"steps": 400, "batch_size": 128, "validate_every": 50}
-    return TabTreeFormer(target="last", train=train, constraints=None, random_state=0, verbose=False).fit(table)
+    train = {"steps": 300, "batch_size": 128, "validate_every": 50}
+    settings = {"constraints": None, "privacy": "off", "random_state": 0, "verbose": False}
+    return TabTreeFormer(target="last", train=train, **settings).fit(table)
 
 
 def by_conditions(model, condition):

@@ -173,7 +173,6 @@ def private_auto(n_rows: int, n_columns: int = 10) -> Config:
             steps=1000,
             batch_size=min(max(n_rows // 32, 64), 2048),
             learning_rate=4e-3,
-            clip=0.5,
             matrix_rate=0.0,
             margins=False,
         ),

@@ -140,8 +140,6 @@ class TrainConfig:
 
     0: AdamW moves all weights, and its rate falls in the shared start and again in each network (the paper).
     """
-    clip: float = 1.0
-    """Maximum norm of the gradient."""
     shared_share: float = 0.1
     """Maximum share of the steps before the two networks part; it is at most 20 passes over the rows (the paper)."""
     prompts: Literal["trained", "validated"] = "trained"
@@ -173,9 +171,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "accumulate", "validate_every", "patience"):
             _at_least(f"train.{name}", getattr(self, name), 1)
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)!r}")
+        if not self.learning_rate > 0:
+            raise ConfigError(f"train.learning_rate must be above 0, got {self.learning_rate!r}")
         if not self.matrix_rate >= 0:
             raise ConfigError(f"train.matrix_rate must be at least 0, got {self.matrix_rate!r}")
         if not self.ordinal_loss >= 0:
@@ -222,14 +219,11 @@ class ForestConfig:
 
     leaf_rows: int = 20
     """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
-    bags: int = 1
-    """Trees per column; with several, each learns rows drawn with replacement, and each new row takes one by chance."""
     scores: bool = True
     """Let each tree ask, beside the columns before its own, a smooth score of all of them; boosted where that pays."""
 
     def __post_init__(self) -> None:
         _at_least("forest.leaf_rows", self.leaf_rows, 1)
-        _at_least("forest.bags", self.bags, 1)
 
 
 @dataclass(frozen=True, kw_only=True)

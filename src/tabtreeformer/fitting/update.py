@@ -17,6 +17,9 @@ from .distributed import Team, alone
 from .optimizer import build_optimizer
 from .preparation import Prepared
 
+MAX_NORM = 1.0
+"""The gradient of a batch is clipped to this norm."""
+
 
 class Updater:
     """Updates one network, batch after batch; a team of processes shares each batch."""
@@ -72,7 +75,7 @@ class Updater:
                 # A team averages the gradients of its processes, each of which has only its share.
                 self.scaler.scale(loss * (share * self.team.size)).backward()
         self.scaler.unscale_(self.optimizer)
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_NORM)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         return value

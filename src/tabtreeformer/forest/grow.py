@@ -42,8 +42,6 @@ class ForestSettings:
 
     leaf_rows: int = 20
     """Each share describes at least this many rows."""
-    bags: int = 1
-    """Trees per slot; with several, each is grown on rows drawn with replacement, and each row takes one by chance."""
     smoothing: float = 2.0
     """Rows by which the shares of a leaf are pulled towards those of the node above it."""
     unseen: float = 0.0
@@ -99,21 +97,16 @@ def _grow_slot(
         score, read = _scored(read, asked, places, settings, rng)
     if score is not None:
         asked.append(Target(score.size, ordered=True))
-    trees, counts = [], []
-    for _ in range(settings.bags):
-        rows = rng.integers(n, size=n) if settings.bags > 1 else slice(None)
-        tree = _grow_tree(read[rows], asked, own[rows], slots[place], settings, rng)
-        leaves = tree.leaves(read[rows])
-        if n > settings.grown_rows:  # a leaf of enough rows among some may have too few among all
-            tree = tree.pruned(np.bincount(leaves, minlength=tree.n_leaves), settings.leaf_rows)
-            leaves = tree.leaves(read[rows])
-        trees.append(tree)
-        counts.append(Counts.of(leaves, own[rows], tree.n_leaves, size))
+    tree = _grow_tree(read, asked, own, slots[place], settings, rng)
+    leaves = tree.leaves(read)
+    if n > settings.grown_rows:  # a leaf of enough rows among some may have too few among all
+        tree = tree.pruned(np.bincount(leaves, minlength=tree.n_leaves), settings.leaf_rows)
+        leaves = tree.leaves(read)
     return SlotForest(
         size=size,
         margin=np.bincount(own, minlength=size),
-        trees=tuple(trees),
-        counts=tuple(counts),
+        trees=(tree,),
+        counts=(Counts.of(leaves, own, tree.n_leaves, size),),
         smoothing=settings.smoothing,
         unseen=settings.unseen,
         score=score,

@@ -10,13 +10,19 @@ import signal
 import sys
 from pathlib import Path
 
-import lightgbm  # noqa: F401 – once, not once a life
+import lightgbm  # noqa: F401 – once, not once per life
 import numpy as np
 import optuna  # noqa: F401
 import pandas as pd
 import torch
 
+import tabtreeformer.fitting.fit
+import tabtreeformer.model
+import tabtreeformer.privacy.dp.fit
+import tabtreeformer.trees.lightgbm  # noqa: F401
 from tabtreeformer import TabTreeFormer
+
+torch.optim.SGD([torch.zeros(1)], 0.1)  # the first optimizer imports hundreds of modules
 
 STAGES = "run.json", "trees.checkpoint", "shared.checkpoint", "network_1.checkpoint", None
 """Files soon after whose first writing the process ends; the last process is left alone."""

@@ -59,7 +59,7 @@ def test_jobs_are_done_and_a_worker_that_dies_is_replaced(engine, work, tmp_path
 
 def test_results_stand_in_the_order_of_the_jobs(work, tmp_path):
     jobs = ["b", "a", "c"]
-    found = engines.map_jobs(work, jobs, {"folder": str(tmp_path)}, engine="processes", workers=3)
+    found = engines.map_jobs(work, jobs, {"folder": str(tmp_path)}, engine="processes", workers=2)
     assert [result["job"] for result in found] == jobs
     pids = {(tmp_path / f"done-{job}").read_text() for job in jobs}
     assert f"{os.getpid()} " not in pids

@@ -28,6 +28,9 @@ from .budget import Plan
 from .noise import Floats, Noise
 from .norms import RowNorms, clipped_sum
 
+MAX_NORM = 0.5
+"""The gradient of each row is clipped to this norm."""
+
 AVERAGE = 0.99
 """Share of the average of the weights so far that each step keeps."""
 CHUNK = 256
@@ -98,7 +101,7 @@ class PrivateLearner:
             if len(row_indices):
                 rows = torch.from_numpy(self.tokens[row_indices]).to(device)
                 masked, order = prepare(rows, self.model.layout, self.config, self.mask_rng)
-                clipped_sum(self.norms, masked, order, rows, self.config.train.clip)
+                clipped_sum(self.norms, masked, order, rows, MAX_NORM)
         for parameter in self.parameters:
             self._add_noise(parameter)
         self.optimizer.step()
@@ -108,7 +111,7 @@ class PrivateLearner:
         """Turn a sum of clipped gradients into a noisy mean."""
         assert parameter.grad is not None
         drawn = torch.from_numpy(self.noise.normal(parameter.numel())).view(parameter.shape).to(parameter)
-        sigma, expected = self.plan.train_noise * self.config.train.clip, self.plan.sample_rate * len(self.tokens)
+        sigma, expected = self.plan.train_noise * MAX_NORM, self.plan.sample_rate * len(self.tokens)
         parameter.grad.add_(drawn, alpha=sigma).div_(expected)
 
     def after_step(self, step: int, loss: float, seconds: float) -> dict[str, str]:
