@@ -165,7 +165,7 @@ def test_a_notebook_shows_cards_one_progress_output_and_no_warning():
     pytest.importorskip("ipykernel")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     shown = [[o for o in cell["outputs"] if "data" in o] for cell in notebook["cells"]]
     kinds = [[o["data"].get("text/html", "") for o in outputs] for outputs in shown]
     assert "Schema of 2 columns" in kinds[0][0]

@@ -63,6 +63,14 @@ class Network(nn.Module, ABC):
     def fold(self) -> None:
         """Precompute what stays the same until the next `train()`, if there is anything."""
 
+    def count(self, rows: Tensor) -> list[Tensor] | None:
+        """How many of the rows (N, L) have each id of each value slot; None for a network that cannot be shifted."""
+        return None
+
+    def shift(self, slot: int, shift: Tensor) -> None:
+        """Add to the logits of a value slot's ids (S,), whatever comes before them."""
+        raise NotImplementedError
+
     def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
         """What starts rows from prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table.
 

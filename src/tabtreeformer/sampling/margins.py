@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..artifact.fitted import Fitted
 from ..config.settings import SampleConfig
-from ..model import SlotModel
+from ..model import Network
 from .sampler import Sampler
 
 MIN_ROWS = 4096
@@ -34,9 +34,9 @@ def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSe
     """Shift the networks' output biases until their rows have the margins of the token rows (N, L)."""
     rng = np.random.default_rng(seed)
     for network, bank in zip(fitted.models, fitted.prompts, strict=True):
-        if isinstance(network, SlotModel):
+        counts = network.count(torch.from_numpy(tokens))
+        if counts is not None:
             prompts = np.tile(bank.leaf_ids, (-(-MIN_ROWS // len(bank.leaf_ids)), 1))
-            counts = network.count(torch.from_numpy(tokens))
             config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
             _Corrector(network, config, counts).draw(prompts, rng, lambda n: None)
 
@@ -44,7 +44,7 @@ def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSe
 class _Corrector(Sampler):
     """Draws rows once, and corrects each slot before it is drawn."""
 
-    def __init__(self, network: SlotModel, config: SampleConfig, counts: Sequence[Tensor]) -> None:
+    def __init__(self, network: Network, config: SampleConfig, counts: Sequence[Tensor]) -> None:
         super().__init__(network, config)
         self.network, self.counts = network, counts
 
