@@ -119,7 +119,7 @@ def check_forest(forest: Forest, layout: TokenLayout) -> None:
 
 def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> None:
     """Compare what the network is made of with the weights that there are."""
-    from ..model.sizes import BASIS, block_weights, number_slots, table_rows
+    from ..model.sizes import block_weights, number_slots, table_rows
     from ..model.slot_heads import BUCKETS
 
     rows = table_rows(layout, config)
@@ -135,7 +135,8 @@ def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> 
         _at_most("positions × ids", layout.length * layout.n_vocab, MAX_CELLS)
     else:
         numbers = [layout.value_slots[i].size for i in number_slots(layout)]
-        _at_most("functions × ids", len(numbers) * max(numbers, default=0) * BASIS, n_weights + SPARE_CELLS)
+        cells = len(numbers) * max(numbers, default=0) * config.functions
+        _at_most("functions × ids", cells, n_weights + SPARE_CELLS)
     largest = BUCKETS[-1]  # slots of at most this many ids are padded to it
     buckets = sum(min(slot.size, largest) for slot in layout.value_slots) + layout.n_values * largest
     _at_most("slots × ids", buckets, MAX_CELLS)

@@ -63,6 +63,8 @@ VALIDATIONS = 6
 """Validations of a network; half of them without gain end its training."""
 MAX_IDS, MIN_IDS = 300, 20
 """Ids per number."""
+MIN_FUNCTIONS, IDS_PER_FUNCTION = 12, 5
+"""Smooth functions that embed a number: few for few rows, and fine enough for what more rows can teach."""
 
 
 def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm", n_columns: int = 10) -> Config:
@@ -80,17 +82,19 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     # The fewer rows, the sooner a network knows them by heart; masks cost quality and are not needed for many.
     masked = 1 / times
     width = 8 * round(6 * times**0.07)
+    ids = max(MIN_IDS, min(n_rows * 2 // 5, round(3 * n_rows**0.5), MAX_IDS))
     return Config(
         tree=TreeConfig(trials=0, params=_prompt_trees(tree_model, n_classes)),
         tokens=TokenConfig(
             scheme="atoms",
-            quantiles=max(MIN_IDS, min(n_rows * 2 // 5, round(3 * n_rows**0.5), MAX_IDS)),
+            quantiles=ids,
             bins=1,
             rare_floor=AUTO_FLOOR,
         ),
         model=ModelConfig(
             softmax="allowed",
             pool=25,
+            functions=max(MIN_FUNCTIONS, ids // IDS_PER_FUNCTION),
             width=width,
             feed_forward=4 * width,
             heads=4,
@@ -167,7 +171,7 @@ def private_auto(n_rows: int, n_columns: int = 10) -> Config:
         config,
         tree=TreeConfig(model="none", trials=0),
         tokens=dataclasses.replace(config.tokens, quantiles=64),
-        model=dataclasses.replace(config.model, width=48, feed_forward=96, layers=1),
+        model=dataclasses.replace(config.model, width=48, feed_forward=96, layers=1, functions=MIN_FUNCTIONS),
         train=dataclasses.replace(
             config.train,
             steps=1000,

@@ -96,6 +96,8 @@ class ModelConfig:
     """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`)."""
     pool: int = 1
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
+    functions: int = 12
+    """With softmax `allowed`: number of smooth functions of an id's rank that embed the ids of a number."""
     quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none"] = "sigmoid"
     """With softmax `vocabulary`: the function of the ordered embeddings that quantile tokens start from (the paper:
     `sigmoid`; `ramp` is piecewise linear); `none`: they start at random."""
@@ -110,6 +112,7 @@ class ModelConfig:
         one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
         one_of("model.quantile_embedding", self.quantile_embedding, ("sigmoid", "tanh", "softsign", "ramp", "none"))
         _at_least("model.pool", self.pool, 1)
+        _at_least("model.functions", self.functions, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
             raise ConfigError(f"model.pool={self.pool} needs model.softmax='allowed'")
         if not 0 <= self.dropout < 1:

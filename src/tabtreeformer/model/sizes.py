@@ -10,9 +10,6 @@ import math
 from ..config.settings import ModelConfig
 from ..tokens import SlotKind, TokenLayout
 
-BASIS = 12
-"""Smooth functions of an id's rank that embed numbers."""
-
 
 def table_rows(layout: TokenLayout, config: ModelConfig) -> dict[str, int]:
     """Rows of each table of a network; a row has `d` weights."""
@@ -26,7 +23,7 @@ def table_rows(layout: TokenLayout, config: ModelConfig) -> dict[str, int]:
         "head": values,
         "ahead": D,
         "positions": 1 + n_prompts(layout, config) + D,
-        "functions": len(number_slots(layout)) * BASIS,
+        "functions": len(number_slots(layout)) * config.functions,
     }
 
 

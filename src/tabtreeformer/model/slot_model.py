@@ -59,8 +59,8 @@ class SlotModel(Network):
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
         self.heads = nn.ModuleList(SlotHead(layout, slots, SMOOTHING) for slots in buckets(layout))
-        self.smooth_values = SmoothTable(layout, config.width, 1, generator)
-        self.smooth_head = SmoothTable(layout, config.width, 0, generator)
+        self.smooth_values = SmoothTable(layout, config, 1, generator)
+        self.smooth_head = SmoothTable(layout, config, 0, generator)
 
     @property
     def n_prompts(self) -> int:

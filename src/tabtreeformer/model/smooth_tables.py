@@ -10,10 +10,11 @@ import math
 import torch
 from torch import Tensor, nn
 
+from ..config.settings import ModelConfig
 from ..tokens import TokenLayout
 from .decoder import INIT_STD
 from .embedding import quantile_embedding
-from .sizes import BASIS, number_slots
+from .sizes import number_slots
 
 OWN_ROWS = 50
 """Ids of numbers in this many rows, or far more common than their neighbours, also have an embedding of their own."""
@@ -32,17 +33,18 @@ class SmoothTable(nn.Module):
     cells: Tensor
     own: Tensor
 
-    def __init__(self, layout: TokenLayout, width: int, spare: int, generator: torch.Generator | None) -> None:
+    def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
         """Take the slots in order; `spare` rows of the table follow each slot's ids."""
         super().__init__()
+        n_functions = config.functions
         slots = layout.value_slots
         starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
         numbers = number_slots(layout)
         widest = max((slots[i].size for i in numbers), default=0)
-        basis = torch.zeros(len(numbers), widest, BASIS)  # (n, S, r)
+        basis = torch.zeros(len(numbers), widest, n_functions)  # (n, S, r)
         rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
         for place, i in enumerate(numbers):
-            functions = quantile_embedding(slots[i].size, BASIS)
+            functions = quantile_embedding(slots[i].size, n_functions)
             basis[place, : slots[i].size] = (functions - functions.mean(0)) / functions.std(0).clamp_min(1e-6)
             rows.append(starts[i] + torch.arange(slots[i].size))
             cells.append(place * widest + torch.arange(slots[i].size))
@@ -51,8 +53,8 @@ class SmoothTable(nn.Module):
         self.register_buffer("cells", torch.cat(cells), persistent=False)
         # 0 where an id has only its rank: stored with the weights, since it comes from the data.
         self.register_buffer("own", torch.ones(sum(slot.size + spare for slot in slots), 1))  # (rows, 1)
-        self.weight = nn.Parameter(torch.empty(len(numbers), BASIS, width))
-        nn.init.normal_(self.weight, std=INIT_STD / BASIS**0.5, generator=generator)
+        self.weight = nn.Parameter(torch.empty(len(numbers), n_functions, config.width))
+        nn.init.normal_(self.weight, std=INIT_STD / n_functions**0.5, generator=generator)
 
     def keep_own(self, own: Tensor) -> None:
         """Set which ids, of all slots of numbers in order, have an embedding of their own."""
