@@ -1,5 +1,6 @@
 """The benchmarks' own parts that can break without anybody running them."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from benchmarks.grid import compare_in_parallel
 from benchmarks.pages import marks, put
 from benchmarks.report import numbers
 
-from benchmarks import alarms, asking, privacy
+from benchmarks import alarms, asking, privacy, scale_columns
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.config.override import parse_settings
 from tabtreeformer.config.presets import configure
@@ -130,9 +131,7 @@ def test_what_strict_costs_is_compared_on_the_seeds_that_both_have():
 
 
 def test_each_width_is_a_line_of_the_benchmark_of_columns(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.scale", "columns", "--columns", "4", "6", "--rows", "60"]
-    command += ["--new", "50", "--output", tmp_path / "out.csv"]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    scale_columns.main(argparse.Namespace(measure=None, columns=[4, 6], rows=60, new=50, output=tmp_path / "out.csv"))
     lines = pd.read_csv(tmp_path / "out.csv")
     assert lines["columns"].tolist() == [4, 6]
     assert (lines["tokens_per_row"].diff().dropna() == 2).all()  # one token a number
