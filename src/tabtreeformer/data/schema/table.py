@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..._runtime.files import replacing
 from ..._runtime.fragments import card, table
 from ...errors import SchemaError
 from ..io.frames import take_in
 from .check import check_table, refuse_extreme
 from .column import Column, Scalar
 from .dtypes import dtype_name
+from .file import read_schema, write_schema
 from .infer import check_text, describe
 from .kinds import CONSTANT
 from .values import LABEL, NUMBER
-
-FILE_FORMAT = 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -287,11 +283,7 @@ class Schema:
         --------
         >>> Schema.infer(df).save(folder / "schema.json")
         """
-        content: dict[str, Any] = {"format": FILE_FORMAT, "columns": self.to_json()}
-        if self.constraints is not None:
-            content["constraints"] = list(self.constraints)
-        with replacing(path) as temporary:
-            temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_schema(path, self.to_json(), self.constraints)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
@@ -308,19 +300,9 @@ class Schema:
         >>> Schema.load(folder / "schema.json").names
         ('age', 'job', 'smokes')
         """
+        content = read_schema(path)
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise SchemaError(f"there is no file {os.fspath(path)}") from error
-        except (OSError, ValueError) as error:
-            raise SchemaError(f"{os.fspath(path)} cannot be read as JSON: {error}") from error
-        columns = content.get("columns") if isinstance(content, dict) else None
-        if not isinstance(columns, list) or not all(isinstance(c, dict) and "name" in c for c in columns):
-            raise SchemaError(f"{os.fspath(path)} is not a schema: it lists no columns; write one with ttf schema")
-        if content.get("format", FILE_FORMAT) > FILE_FORMAT:
-            raise SchemaError(f"{os.fspath(path)} was written by a newer version of tabtreeformer; update it")
-        try:
-            schema = cls.from_json(columns)
+            schema = cls.from_json(content["columns"])
         except (TypeError, ValueError) as error:
             raise SchemaError(f"{os.fspath(path)}: {error}") from error
         constraints = content.get("constraints")
