@@ -27,6 +27,10 @@ COPIES = (
     "that nobody learned from. The paper says that TabuLa has more than half of its rows at 0 on many tables, and more "
     "than 80 % below 1e-6."
 )
+PARTS = (
+    "What each of these changes against the whole model, run by run, with the standard error of the mean; within twice "
+    "of that it can be chance. The paper finds that tree prompts, OCEL and quantile embeddings all matter."
+)
 PAGE = Path("docs") / "lab" / "benchmark.md"
 COMPARED = ("relative error", "Shape", "Trend", "two-sample AUC", "DCR p", "DCR < 0.05", "membership AUC", "fit, CPU s")
 """Columns of the comparison in docs/lab/experiments.md."""
@@ -135,12 +139,17 @@ def build_tables(
         made[metric] = (f"{title}, by table.", _columns(numbers.with_spread(ok, metric), order))
     for metric, title in (("fit_cpu_seconds", "Fit"), ("sample_cpu_seconds", "Sample")):
         made[metric] = (f"{title}, processor seconds on one thread.", _columns(numbers.means(ok, metric), order))
+    if (ok["metric"] == "copies").any():
+        caption = "Share of the rows that equal a training row, which is distance 0 in the paper's words."
+        made["exact_copies"] = (caption, _columns(numbers.means(ok, "copies"), order))
     if (ok["generator"] == "auto").any():
         made["auto"] = ("`auto`, table by table.", numbers.by_table(ok, "auto"))
     if not ablations.empty:
         varied = numbers.variants(ablations[ablations["status"] == "ok"])
         parts = varied.index.get_level_values("what") == "part"
         made["ablations"] = ("Parts removed or replaced.", varied[parts])
+        changes = numbers.parts(ablations[ablations["status"] == "ok"])
+        made["parts"] = (f"{PARTS} {numbers.significant(changes)}", changes)
         made["settings"] = ("Settings varied.", varied[~parts])
         ours = (
             varied[parts & (varied.index.get_level_values("base") == "auto")]

@@ -10,6 +10,8 @@ from scipy.stats import combine_pvalues
 
 EVALUATORS = ("LN", "RF", "XGB")
 RUN = "run"
+SEEDS = 3
+"""Runs that a claim needs."""
 LEAK = 0.05
 """A p-value below this is a violation of the distance test."""
 
@@ -204,6 +206,47 @@ def variants(frame: pd.DataFrame) -> pd.DataFrame:
         scores.index = pd.MultiIndex.from_tuples(names, names=["base", "what", "value", "table"])
         parts[table] = scores
     return pd.concat(parts.values()).sort_index(level=["base", "what", "table"], sort_remaining=False, kind="stable")
+
+
+def parts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what removing each part changes, on the runs (table and seed) that it shares with the whole model.
+
+    `±` is the standard error of the mean difference; a difference beyond twice of it is unlikely to be chance.
+    """
+    titles = {"utility": "relative error", "shape": "Shape", "trend": "Trend", "detection": "two-sample AUC"}
+    wide = frame[frame["metric"].isin(titles) & frame["generator"].str.contains(" | part | ", regex=False)].pivot_table(
+        index=["table", "seed"], columns=["generator", "metric"], values="value"
+    )
+    rows = {}
+    for name in wide.columns.get_level_values(0).unique():
+        base, _, part = name.split(" | ")
+        whole = f"{base} | part | whole"
+        if part == "whole" or (whole, "utility") not in wide:
+            continue
+        row: dict[str, object] = {"runs of both": int(wide[[(name, "shape"), (whole, "shape")]].dropna().shape[0])}
+        for metric, title in titles.items():
+            both = wide[[(name, metric), (whole, metric)]].dropna() if (name, metric) in wide else wide.iloc[:0, :2]
+            change = both.iloc[:, 0] - both.iloc[:, 1]
+            error = f" ± {change.std(ddof=1) / len(change) ** 0.5:.3f}" if len(change) > 1 else ""
+            row[title] = f"{change.mean():+.3f}{error}" if len(change) else ""
+        rows[base, part] = row
+    made = pd.DataFrame.from_dict(rows, orient="index")
+    return made.rename_axis(["base", "without or with"]) if rows else made
+
+
+def significant(table: pd.DataFrame, base: str = "small S") -> str:
+    """Say of which parts the table of `parts` shows that removing them costs utility; the paper says so of three."""
+    said: dict[str, list[str]] = {"beyond chance": [], "within chance": [], "not known, for lack of seeds": []}
+    for (own, part), row in table.iterrows():
+        if own != base:
+            continue
+        change, _, error = str(row["relative error"]).partition(" ± ")
+        sure = "not known, for lack of seeds"
+        if error and row["runs of both"] >= SEEDS:
+            sure = "beyond chance" if abs(float(change)) > 2 * float(error) else "within chance"
+        said[sure].append(f"{part} ({row['relative error']}, {row['runs of both']} runs)")
+    parts_said = "; ".join(f"{words}: {', '.join(parts)}" for words, parts in said.items() if parts)
+    return f"What it costs the {base} in relative error is {parts_said}." if parts_said else ""
 
 
 def leaders(frame: pd.DataFrame) -> pd.DataFrame:

@@ -22,8 +22,6 @@ FIGURES = {
     "tree_model": "Tree model", "equal_time": "The same budget for every generator",
 }  # fmt: skip
 
-CURVES = ("leaf_mask", "value_mask", "temperature", "number_of_trees")
-
 START = """# Comparison with other generators
 
 Written by `python -m benchmarks report --pages .` from `benchmarks/results/`; do not edit.
@@ -73,13 +71,13 @@ def compose(
         ("Next to the paper", ("beside_paper",), ()),
         ("Utility", ("relative_error", "averages", "raw_utility", "utility"), ()),
         ("Fidelity", ("fidelity", "shape", "trend"), ("by_features", "marginals", "correlation")),
-        ("Privacy", ("privacy", "dcr", "membership", "copies"), ()),
+        ("Privacy", ("privacy", "dcr", "membership", "exact_copies", "copies"), ()),
         ("Utility and privacy together", ("balance",), ()),
         ("Time", ("fit_cpu_seconds", "sample_cpu_seconds"), ()),
         ("The same budget for every generator", ("leaders", "equal_time"), ("equal_time",)),
         (
             "Ablations",
-            ("ablations", "settings"),
+            ("parts", "ablations", "settings"),
             ("leaf_mask", "value_mask", "temperature", "number_of_trees", "tree_model"),
         ),
         ("What failed", ("unfinished",), ()),

@@ -346,3 +346,17 @@ def test_the_figures_of_the_equations_show_what_the_code_computes(tmp_path):
     table = equations.positional_embedding(10, 8)
     assert table[3, 0] == pytest.approx(np.sin(3))
     assert table[3, 5] == pytest.approx(np.cos(3 / 10_000 ** (4 / 8)))
+
+
+def test_parts_are_compared_with_the_whole_on_the_same_runs(tmp_path):
+    store = Results(tmp_path / "runs.csv", "ablations")
+    for seed, (whole, without) in enumerate([(0.1, 0.3), (0.2, 0.3), (0.3, None)]):
+        for name, loss in (("whole", whole), ("without OCEL", without)):
+            if loss is not None:
+                values = {"utility": loss, "shape": 0.9, "trend": 0.8, "detection": 0.5}
+                store.add(Run("iris", f"small S | part | {name}", seed, 600.0, "ok", "", values))
+    table = numbers.parts(store.read())
+    assert list(table.index) == [("small S", "without OCEL")]
+    assert table.iloc[0].tolist() == [2, "+0.150 ± 0.050", "+0.000 ± 0.000", "+0.000 ± 0.000", "+0.000 ± 0.000"]
+    assert "not known, for lack of seeds: without OCEL (+0.150 ± 0.050, 2 runs)" in numbers.significant(table)
+    assert "beyond chance: without OCEL" in numbers.significant(table.assign(**{"runs of both": 3}))
