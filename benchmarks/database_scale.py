@@ -24,7 +24,7 @@ from tabtreeformer import RelationalTabTreeFormer
 
 from .pages import ROOT, as_table, put
 
-SCALES = (10, 40, 160)
+SCALES = (10, 40)
 """Sizes of new databases compared with the smallest one that is learned."""
 
 

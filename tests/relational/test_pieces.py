@@ -9,7 +9,7 @@ from tabtreeformer.data.io import read_table
 from tabtreeformer.errors import ConfigError, OutputError
 from tabtreeformer.evaluation.databases import broken_keys
 from tabtreeformer.relational import drawing
-from tabtreeformer.relational.drawing import Drawing, piece_ends
+from tabtreeformer.relational.drawing import Drawing, piece_ends, with_numbers, without_repeats
 from tabtreeformer.relational.requests import Asked
 
 from .conftest import shop
@@ -84,9 +84,11 @@ def test_one_table_with_groups_is_written_in_pieces(tmp_path, small_pieces):
     pd.testing.assert_frame_equal(read_table(tmp_path / "new.csv"), model.sample(random_state=1), check_dtype=False)
 
 
-def test_keys_of_several_columns_match(tmp_path, small_pieces):
+@pytest.mark.parametrize("text", ["", "no "])
+def test_keys_of_several_columns_match(small_pieces, text):
     rng = np.random.default_rng(0)
-    orders = pd.DataFrame({"shop": np.repeat(["a", "b"], 60), "no": [*range(60), *range(60)], "paid": rng.random(120)})
+    numbers = [f"{text}{i}" if text else i for i in [*range(60), *range(60)]]
+    orders = pd.DataFrame({"shop": np.repeat(["a", "b"], 60), "no": numbers, "paid": rng.random(120)})
     owner = orders.take(np.sort(rng.integers(0, 120, 300))).reset_index(drop=True)
     lines = pd.DataFrame({"shop": owner["shop"], "order": owner["no"], "amount": rng.integers(1, 9, 300)})
     model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False)
@@ -94,3 +96,9 @@ def test_keys_of_several_columns_match(tmp_path, small_pieces):
     new = model.sample(random_state=0)
     assert broken_keys(new, model.links_) == 0
     assert (new["lines"].dtypes == lines.dtypes).all()
+
+
+def test_what_would_repeat_is_counted_on():
+    groups = pd.DataFrame({"shop": list("aaabb")})
+    assert without_repeats(pd.Series([3, 3, 4, 3, 9]), groups).tolist() == [3, 4, 5, 3, 9]
+    assert with_numbers(pd.Series(["x", "x", "x 2", "x", "y"]), groups).tolist() == ["x", "x 2", "x 2 2", "x", "y"]

@@ -162,7 +162,24 @@ def random_database(seed: int) -> tuple[dict[str, pd.DataFrame], list[str]]:
                 frame[f"{parent}_ref"] = chosen
                 links.append(f"{name}.{parent}_ref -> {parent}.key")
         tables[name] = frame.drop(columns=["a"] if rng.random() < 0.3 else [])
+    if rng.random() < 0.4:
+        _add_joint_key(tables, links, rng)
+    if rng.random() < 0.2:
+        above = np.array([np.nan, *(rng.integers(0, i) for i in range(1, 15))])
+        tables["loop"] = pd.DataFrame({"key": range(15), "above": above, "b": rng.choice(["x", "y"], 15)})
+        links.append("loop.above -> loop.key")
     return tables, links
+
+
+def _add_joint_key(tables, links, rng):
+    """A table whose key has two columns, a number or a label beside a label, and one that points to it."""
+    n = int(rng.integers(3, 25))
+    places = rng.permutation(6 * 8)[:n]
+    second = places % 8 if rng.random() < 0.5 else np.array([f"no {i}" for i in places % 8])
+    tables["joint"] = pd.DataFrame({"shop": np.array(list("abcdef"))[places // 8], "no": second, "c": rng.random(n)})
+    chosen = tables["joint"].take(rng.integers(0, n, 20)).reset_index(drop=True)
+    tables["below"] = pd.DataFrame({"shop": chosen["shop"], "no": chosen["no"], "d": rng.random(20)})
+    links.append("below.(shop, no) -> joint.(shop, no)")
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])

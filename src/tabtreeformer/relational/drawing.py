@@ -196,12 +196,18 @@ class Drawing:
         return so_far[list(plan.columns)]
 
     def _unrepeated(self, frame: pd.DataFrame, key: tuple[Name, ...], plan: TablePlan) -> pd.DataFrame:
-        """The table with a key of several columns that does not repeat: numbers go on where they would."""
+        """The table with a key of several columns that does not repeat: numbers go on, texts get a number."""
         pointing = {column for link in plan.links() for column in link.columns}
-        counted = [c for c in key if c not in pointing and pd.api.types.is_integer_dtype(frame[c].dtype)]
-        if counted:
-            rest = [column for column in key if column != counted[-1]]
-            return frame.assign(**{str(counted[-1]): without_repeats(frame[counted[-1]], frame[rest])})
+        own = [column for column in key if column not in pointing]
+        counted = [c for c in own if pd.api.types.is_integer_dtype(frame[c].dtype)]
+        texts = [c for c in own if pd.api.types.is_string_dtype(frame[c].dtype)]
+        if counted or texts:
+            chosen = (counted or texts)[-1]
+            groups = frame[[column for column in key if column != chosen]]
+            change = without_repeats if counted else with_numbers
+            changed = frame.copy()
+            changed[chosen] = change(frame[chosen], groups)
+            return changed
         kept = np.flatnonzero(~frame[list(key)].duplicated().to_numpy())
         self.written[plan.name] = self.written[plan.name].take(kept)
         return frame.take(kept).reset_index(drop=True)
@@ -219,6 +225,15 @@ def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:
     result = np.empty(len(own), dtype=np.int64)
     result[order] = reached
     return pd.Series(result, index=numbers.index, name=numbers.name).astype(numbers.dtype)
+
+
+def with_numbers(texts: pd.Series, groups: pd.DataFrame) -> pd.Series:
+    """Texts that do not repeat within a group: one that would gets a number at its end."""
+    texts = texts.copy()
+    while (again := groups.assign(text=texts).duplicated()).any():
+        place = groups.assign(text=texts).groupby([*groups.columns, "text"], dropna=False).cumcount() + 1
+        texts = texts.where(~again, texts + " " + place.astype(str))
+    return texts
 
 
 def piece_ends(counts: Ints) -> list[int]:

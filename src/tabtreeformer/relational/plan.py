@@ -155,7 +155,7 @@ def _plan(
             text: tuple(c for c in names if sources[text].column(c).kind not in MEASURED)
             for text, names in wanted.items()
         },
-        joint_keys=_joint_keys([link for link in links if link.parent == name], keys),
+        joint_keys=_joint_keys(frame, [link for link in links if link.parent == name], keys),
         apart=tuple(link.text for link in others if main is not None and _come_once(frame, main, link)),
     )
 
@@ -181,18 +181,14 @@ def _key_columns(
         if column not in learned
         and (schema.column(column).kind == IDENTIFIER or (column in referenced and frame[column].is_unique))
     ]
-    for key in _joint_keys(links, keys):
-        free = [column for column in key if column not in learned]
-        counted = [c for c in key if c not in learned and pd.api.types.is_integer_dtype(frame[c].dtype)]
-        if free and not counted:  # labels cannot be counted on where they repeat
-            keys.append(max(free, key=lambda column: frame[column].nunique()))
     return tuple(keys)
 
 
-def _joint_keys(links: Sequence[Link], keys: Sequence[Name]) -> tuple[tuple[Name, ...], ...]:
+def _joint_keys(frame: pd.DataFrame, links: Sequence[Link], keys: Sequence[Name]) -> tuple[tuple[Name, ...], ...]:
     """Keys of several columns none of which is a key alone."""
+    alone = {column for column in keys if frame[column].is_unique}
     several = dict.fromkeys(link.key for link in links if len(link.key) > 1)
-    return tuple(key for key in several if not set(key) & set(keys))
+    return tuple(key for key in several if not alone & set(key))
 
 
 def _found_order(frame: pd.DataFrame, main: Link, own: Sequence[Name]) -> Name | None:
