@@ -48,7 +48,7 @@ S = {
     },
     "sampling": {
         "temperature_category": 2.0, "temperature_numeric": 1.0, "together": False, "leaf_prompts": True,
-        "batch_size": 512,
+        "committee": 0.0, "batch_size": 512,
     },
     "forest": None,
 }  # fmt: skip

@@ -206,6 +206,8 @@ class SampleConfig:
     """Draw rows in groups that come closer to the learned shares than rows drawn one by one; each row is as random."""
     leaf_prompts: bool = True
     """Prompt with leaves, masked as in training; otherwise every leaf is masked."""
+    committee: float = 0.0
+    """Above 0 both networks draw each row together: by the mean of their logits near 0, up to their sum at 1."""
     batch_size: int = 512
     """Rows drawn at once; memory depends on this, not on the number of rows asked for."""
 
@@ -213,6 +215,8 @@ class SampleConfig:
         for name in ("temperature_category", "temperature_numeric"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"sampling.{name} must be above 0, got {getattr(self, name)!r}")
+        if not 0 <= self.committee <= 1:
+            raise ConfigError(f"sampling.committee must be between 0 and 1, got {self.committee!r}")
         _at_least("sampling.batch_size", self.batch_size, 1)
 
 

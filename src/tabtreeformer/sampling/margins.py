@@ -21,6 +21,7 @@ from torch import Tensor
 from ..artifact.fitted import Fitted
 from ..config.settings import SampleConfig
 from ..model import Network
+from .committee import Committee
 from .sampler import Sampler
 
 MIN_ROWS = 4096
@@ -33,12 +34,23 @@ MAX_SHIFT = 2.0
 def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSequence) -> None:
     """Shift the networks' output biases until their rows have the margins of the token rows (N, L)."""
     rng = np.random.default_rng(seed)
-    for network, bank in zip(fitted.models, fitted.prompts, strict=True):
-        counts = network.count(torch.from_numpy(tokens))
-        if counts is not None:
-            prompts = np.tile(bank.leaf_ids, (-(-MIN_ROWS // len(bank.leaf_ids)), 1))
-            config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
-            _Corrector(network, config, counts).draw(prompts, rng, lambda n: None)
+    networks = fitted.models
+    counts = networks[0].count(torch.from_numpy(tokens))
+    if counts is None:
+        return
+    if fitted.config.sampling.committee:
+        prompts = _prompts(np.concatenate([bank.leaf_ids for bank in fitted.prompts]))
+        config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
+        _CommitteeCorrector(networks, config, counts).draw(prompts, rng, lambda n: None)
+        return
+    for network, bank in zip(networks, fitted.prompts, strict=True):
+        prompts = _prompts(bank.leaf_ids)
+        config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
+        _Corrector(network, config, counts).draw(prompts, rng, lambda n: None)
+
+
+def _prompts(leaf_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.tile(leaf_ids, (-(-MIN_ROWS // len(leaf_ids)), 1))
 
 
 class _Corrector(Sampler):
@@ -53,6 +65,22 @@ class _Corrector(Sampler):
         logits = super().slot_logits(hidden, slot)
         shift = margin_shift(logits, self.counts[slot].to(logits), self.temperature(slot))
         self.network.shift(slot, shift)
+        return logits + shift
+
+
+class _CommitteeCorrector(Committee):
+    """The same for two networks that draw together: each is shifted by its share."""
+
+    def __init__(self, networks: Sequence[Network], config: SampleConfig, counts: Sequence[Tensor]) -> None:
+        super().__init__(networks, config)
+        self.members, self.counts = networks, counts
+
+    def slot_logits(self, hidden: Tensor, slot: int) -> Tensor:
+        """The corrected logits (B, S)."""
+        logits = super().slot_logits(hidden, slot)
+        shift = margin_shift(logits, self.counts[slot].to(logits), self.temperature(slot))
+        for network in self.members:
+            network.shift(slot, shift / (2 * self.weight))
         return logits + shift
 
 

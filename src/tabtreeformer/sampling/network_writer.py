@@ -35,6 +35,7 @@ from ..model import Network
 from ..tokens import BLOCK, FREE, Given
 from ..tokens.codecs.base import Allowed
 from ..tokens.writer import Ids, Mask
+from .committee import Committee
 from .given_likelihood import given_log_probs
 from .prompt_weights import agreeing_prompts, mixed_chances
 from .prompts import Deck, blank, masked, protected_bank
@@ -76,7 +77,9 @@ class NetworkWriter:
 
     @cached_property
     def samplers(self) -> list[Sampler]:
-        """One per network."""
+        """One per network, or two committees of both, each for the prompts of one of them."""
+        if self.sampling.committee:
+            return [Committee(self.networks, self.sampling), Committee(self.networks[::-1], self.sampling)]
         return [Sampler(network, self.sampling) for network in self.networks]
 
     @property

@@ -60,7 +60,13 @@ class Networks:
         return sampler.draw(self.fitted.prompts[j].draw(n, rng), rng, _quietly)
 
     def write_whole(self, n: int, rng: np.random.Generator) -> Ids:
-        """Half of the rows from each network."""
+        """Half of the rows from each network, or all of them from both together."""
+        if self.fitted.config.sampling.committee:
+            from ...sampling.committee import Committee
+
+            committee = Committee(self.fitted.models, self.fitted.config.sampling)
+            prompts = [bank.draw((n + j) // 2, rng) for j, bank in enumerate(self.fitted.prompts)]
+            return committee.draw(np.concatenate(prompts), rng, _quietly)
         return np.concatenate([self.write_half(j, (n + j) // 2, rng) for j in range(2)])
 
     def half_logs(self, j: int, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> Floats:
