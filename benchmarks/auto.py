@@ -36,6 +36,8 @@ VARIANTS = {
     "AdamW for all weights": ("train.matrix_rate=0",),
     "margins as learned": ("train.margins=false",),
     "rows one by one": ("sampling.together=false",),
+    "12 functions of the rank": ("model.functions=12",),
+    "one network per row": ("sampling.committee=0",),
 }
 """Protections first, then what is there for quality or speed."""
 MAX_ROWS = 10_000

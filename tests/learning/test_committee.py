@@ -61,7 +61,7 @@ def test_logits_of_a_committee_are_the_weighted_sum_of_both(model):
 
 
 def test_only_tables_of_few_rows_have_a_committee():
-    assert [auto(n).sampling.committee for n in (100, 200, 300, 400, 5000)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+    assert [auto(n).sampling.committee for n in (100, 200, 300, 400, 5000)] == [0.6, 0.6, 0.3, 0.0, 0.0]
     assert private_auto(100).sampling.committee == 0
     with pytest.raises(ConfigError, match="sampling.committee must be between 0 and 1, got 2"):
         SampleConfig(committee=2)

@@ -38,15 +38,15 @@ def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSe
     counts = networks[0].count(torch.from_numpy(tokens))
     if counts is None:
         return
-    if fitted.config.sampling.committee:
-        prompts = _prompts(np.concatenate([bank.leaf_ids for bank in fitted.prompts]))
-        config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
-        _CommitteeCorrector(networks, config, counts).draw(prompts, rng, lambda n: None)
-        return
+    # Each network by itself first: what its own half has more of than the other would reveal that half.
     for network, bank in zip(networks, fitted.prompts, strict=True):
         prompts = _prompts(bank.leaf_ids)
         config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
         _Corrector(network, config, counts).draw(prompts, rng, lambda n: None)
+    if fitted.config.sampling.committee:
+        prompts = _prompts(np.concatenate([bank.leaf_ids for bank in fitted.prompts]))
+        config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
+        _CommitteeCorrector(networks, config, counts).draw(prompts, rng, lambda n: None)
 
 
 def _prompts(leaf_ids: NDArray[np.int32]) -> NDArray[np.int32]:
