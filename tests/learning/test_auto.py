@@ -1,6 +1,7 @@
 """The preset that is sized by the table."""
 
 import time
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -41,7 +42,8 @@ def test_sizes_have_no_cliffs():
             (fewer.train.steps, more.train.steps),
         ]:
             assert small - 2 <= large <= 1.1 * small + 2
-        assert fewer.sampling == more.sampling
+        assert abs(fewer.sampling.committee - more.sampling.committee) <= 0.15
+        assert replace(fewer.sampling, committee=0) == replace(more.sampling, committee=0)
 
 
 def test_a_step_of_a_wide_table_costs_no_more():

@@ -44,7 +44,7 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
         features = [source.column.name for source in fitted.tree_encoder.sources]
         if all(name in partial for name in features):
             known = partial[features].notna().all(axis=1).to_numpy(dtype=bool, copy=True)
-            if not strict:
+            if context or not strict:  # a context may hold values that were made up for another table
                 known &= fitted.tree_encoder.knows(partial)
             if known.any():
                 leaves[known] = fitted.leaf_model.leaves(fitted.tree_encoder.features(partial[known]))

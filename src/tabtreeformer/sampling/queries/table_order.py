@@ -18,7 +18,6 @@ from ...artifact.fitted import Fitted
 from ...errors import ConditionError
 from ...tokens.codecs.base import Codec, Ids
 from ...tokens.writer import Given
-from ..network_writer import MASKS, network_log_probs
 from ..prompts import masked
 from .given import Name
 
@@ -57,6 +56,8 @@ def chances_of(fitted: Fitted, part: Given, target: Name, tried: Ids, rng: np.ra
             "the column that their trees predict"
         )
     leaves = np.zeros((len(part.ids), 0), dtype=np.int64) if part.leaves is None else part.leaves
+    from ..network_writer import MASKS  # with torch, which trees that write do without
+
     logs = [_log_joint(fitted, part.ids, leaves, slots, tried, rng) for _ in range(MASKS if n_trees else 1)]
     joint = np.logaddexp.reduce(np.stack(logs), axis=0)  # (N, K)
     chances = np.exp(joint - joint.max(axis=1, keepdims=True))
@@ -67,6 +68,8 @@ def _log_joint(
     fitted: Fitted, ids: NDArray[Any], leaves: Ids, slots: list[int], tried: Ids, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Log-probability of the whole rows with each value in turn, over both networks (N, K)."""
+    from ..network_writer import network_log_probs
+
     prompts = masked(leaves, fitted.config.train.leaf_mask, rng)
     columns = []
     for value in tried:
