@@ -84,13 +84,18 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     real = pd.concat(
         {name: means(frame.assign(generator="real"), f"real_{name}") for name in EVALUATORS}, names=["evaluator"]
     )
+    return _summary(pd.concat([real, cells], axis=1), "Avg")
+
+
+def _summary(cells: pd.DataFrame, title: str) -> pd.DataFrame:
+    """Means and spreads (of a sample) of cells of a table and an evaluator, over all and by evaluator, per column."""
     rows = {}
-    for generator, scores in pd.concat([real, cells], axis=1).items():
+    for generator, scores in cells.items():
         known = scores.dropna()
-        row = {"Avg": known.mean(), "std": known.std(ddof=1)}
+        row = {title: known.mean(), "std": known.std(ddof=1)}
         for name in EVALUATORS:
             own = known[known.index.get_level_values("evaluator") == name]
-            row |= {f"Avg {name}": own.mean(), f"std {name}": own.std(ddof=1)}
+            row |= {f"{title} {name}": own.mean(), f"std {name}": own.std(ddof=1)}
         rows[generator] = row | {"tables": known.index.get_level_values("table").nunique()}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -122,16 +127,9 @@ def relative_errors(frame: pd.DataFrame) -> pd.DataFrame:
 
     A cell is a table and an evaluator, averaged over seeds first. One row per generator.
     """
-    cells = pd.concat({name: means(frame, f"utility_{name}") for name in EVALUATORS}, names=["evaluator"])
-    rows = {}
-    for generator in cells.columns:
-        errors = cells[generator].dropna()
-        row = {"RE": errors.mean(), "std": errors.std(ddof=1)}
-        for name in EVALUATORS:
-            own = errors[errors.index.get_level_values("evaluator") == name]
-            row |= {f"RE {name}": own.mean(), f"std {name}": own.std(ddof=1)}
-        rows[generator] = row | {"tables": errors.index.get_level_values("table").nunique()}
-    return pd.DataFrame.from_dict(rows, orient="index")
+    return _summary(
+        pd.concat({name: means(frame, f"utility_{name}") for name in EVALUATORS}, names=["evaluator"]), "RE"
+    )
 
 
 def privacy(frame: pd.DataFrame) -> pd.DataFrame:

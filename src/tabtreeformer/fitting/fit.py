@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,15 @@ from ..config.settings import Config, TreeConfig
 from ..data.schema import Schema
 from ..sampling.margins import correct_margins
 from ..tokens import TableCodec, TokenLayout
-from ..tokens.codecs.protection import protection
 from ..tokens.table_codec import protected_schema
 from .checkpoint.folder import TOKENS
 from .checkpoint.resuming import fit_leaf_model, identity, versions
 from .evidence import Evidence
 from .out_of_core import InMemory, OnDisk, RowEncoder
 from .prompts import masked_prompts, with_written_prompts
-from .request import Request, laws_of, written_as
+from .request import Request, laws_of, record_of
 from .resources import Resources
-from .trainer import Trained, train_networks
+from .trainer import train_networks
 
 TUNING_SHARE = 0.25
 """Largest share of a budget that the search for tree parameters may take."""
@@ -79,7 +78,12 @@ def fit_table(
             tree_text=leaf_model.to_text(),
             models=trained.models,
             prompts=masked_prompts(tokens, trained.parts, layout, config.train, prompt_seed),
-            record=_record(table, request, codec, config, seed, trained, tree_seconds),
+            record={
+                **record_of(table, request, codec, config.tokens.rare_floor, seed, tree_seconds),
+                "training": [history.to_json() for history in trained.histories],
+                "versions": versions(),
+                **({"interrupted": True} if trained.interrupted else {}),
+            },
         )
         written_seed, margin_seed = prompt_seed.spawn(2)
         fitted = with_written_prompts(fitted, tokens, written_seed)
@@ -157,31 +161,6 @@ def _in_time(config: TreeConfig, budget_seconds: float | None) -> TreeConfig:
     budget = math.inf if budget_seconds is None else budget_seconds
     seconds = min(budget * TUNING_SHARE, config.timeout_seconds or math.inf)
     return dataclasses.replace(config, timeout_seconds=seconds if math.isfinite(seconds) else None)
-
-
-def _record(
-    table: InMemory | OnDisk,
-    request: Request,
-    codec: TableCodec,
-    config: Config,
-    seed: np.random.SeedSequence,
-    trained: Trained,
-    tree_seconds: float,
-) -> dict[str, Any]:
-    """The course of the fit, as plain data."""
-    floor = config.tokens.rare_floor
-    return {
-        "rows": table.n_rows,
-        "preset": request.preset,
-        "target": request.target,
-        "seed": str(seed.entropy),
-        "tree_seconds": round(tree_seconds, 3),
-        "training": [history.to_json() for history in trained.histories],
-        "versions": versions(),
-        **({"interrupted": True} if trained.interrupted else {}),
-        **written_as(table.frame),
-        **({"protected": protection(codec, table.frame, floor)} if floor > 1 else {}),
-    }
 
 
 def _announce(preset: str, config: Config, layout: TokenLayout) -> str:

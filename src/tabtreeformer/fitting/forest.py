@@ -17,11 +17,10 @@ from ..artifact.fitted import Fitted
 from ..config.settings import ForestConfig
 from ..forest import MAX_ROWS_GROWN, Forest, ForestSettings, Target, grow
 from ..tokens import SlotKind, TableCodec, TokenLayout
-from ..tokens.codecs.protection import protection
 from ..tokens.table_codec import protected_schema
 from .evidence import Evidence
 from .out_of_core import InMemory, OnDisk, RowEncoder
-from .request import Request, laws_of, written_as
+from .request import Request, laws_of, record_of
 from .split import split_rows
 
 
@@ -69,7 +68,11 @@ def fit_forest(
         tree_text="",
         models=(),
         prompts=(),
-        record=_record(table, request, codec, floor, seed, time.perf_counter() - started),
+        record={
+            **record_of(table, request, codec, floor, seed, time.perf_counter() - started),
+            "training": [],
+            "versions": _versions(),
+        },
         forest=forest,
     )
     # One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows.
@@ -83,28 +86,6 @@ def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, se
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
     settings = ForestSettings(leaf_rows=config.leaf_rows, scores=config.scores, boost=config.scores)
     return grow(ids, targets, settings, seed)
-
-
-def _record(
-    table: InMemory | OnDisk,
-    request: Request,
-    codec: TableCodec,
-    floor: int,
-    seed: np.random.SeedSequence,
-    tree_seconds: float,
-) -> dict[str, Any]:
-    """The course of the fit, as plain data."""
-    return {
-        "rows": table.n_rows,
-        "preset": request.preset,
-        "target": request.target,
-        "seed": str(seed.entropy),
-        "tree_seconds": round(tree_seconds, 3),
-        "training": [],
-        "versions": _versions(),
-        **written_as(table.frame),
-        **({"protected": protection(codec, table.frame, floor)} if floor > 1 else {}),
-    }
 
 
 def _versions() -> dict[str, str]:

@@ -20,6 +20,8 @@ from ..data.io.chunked import Chunks
 from ..data.schema import Schema
 from ..errors import ConfigError
 from ..laws import Laws, find_laws, given_laws
+from ..tokens import TableCodec
+from ..tokens.codecs.protection import protection
 from .out_of_core import InMemory, OnDisk, open_table
 
 EVERY_SECONDS = 60.0
@@ -111,9 +113,26 @@ def open_source(
     return open_table(source, schema, request.target, copies, found, sample_seed, progress)
 
 
-def written_as(frame: pd.DataFrame) -> dict[str, Any]:
-    """The separator and the decimal point of the file that a table was read from, where they are not the usual."""
-    return {DIALECT: dict(frame.attrs[DIALECT])} if DIALECT in frame.attrs else {}
+def record_of(
+    table: InMemory | OnDisk,
+    request: Request,
+    codec: TableCodec,
+    floor: int,
+    seed: np.random.SeedSequence,
+    tree_seconds: float,
+) -> dict[str, Any]:
+    """The part of a fit's record that does not depend on the writer, as plain data."""
+    frame = table.frame
+    return {
+        "rows": table.n_rows,
+        "preset": request.preset,
+        "target": request.target,
+        "seed": str(seed.entropy),
+        "tree_seconds": round(tree_seconds, 3),
+        # The separator and the decimal point of the file that a table was read from, where they are not the usual.
+        **({DIALECT: dict(frame.attrs[DIALECT])} if DIALECT in frame.attrs else {}),
+        **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
+    }
 
 
 def laws_of(

@@ -17,7 +17,7 @@ from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
 from .computed import Computed, Values
-from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged
+from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged, probe_rows
 from .search import Candidate, Search
 from .words import column_name, different, quoted
 
@@ -93,8 +93,7 @@ def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
     many = np.flatnonzero(numbers.distinct >= MIN_VALUES)
     if len(many) < 2:
         return
-    seen = search.rows[0]
-    probe = numbers.matrix[seen[np.argsort(np.isnan(numbers.matrix[seen]).sum(1), kind="stable")[:PROBES]]]
+    probe = numbers.matrix[probe_rows(np.arange(len(numbers.names)), PROBES, search)]
     for source in many:
         for function in FUNCTIONS:
             value = _applied(function, probe[:, source])

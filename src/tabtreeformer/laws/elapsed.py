@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 from typing import ClassVar
 
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ..data.schema import DATETIME, NUMERIC, TIMEDELTA, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
-from .computed import Computed, Values
+from .computed import Values
 from .linear import PER_SECOND, UNITS, Linear
-from .product import DOWN, HALF_UP, NEAREST, UP, rounded
+from .product import DOWN, HALF_UP, NEAREST, UP, Rounded, rounded
 from .search import Candidate, Search
 from .words import column_name, different, quoted
 
@@ -32,7 +32,7 @@ COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elapsed(Computed):
+class Elapsed(Rounded):
     """The time from one moment to another in a unit, rounded as the target is."""
 
     form: ClassVar[str] = "elapsed"
@@ -58,15 +58,7 @@ class Elapsed(Computed):
             return np.where(there, _calendar(frame, self.start, self.end, self.count), 0)
         gap = np.where(there, frame.values(self.end) - frame.values(self.start), 0).astype(np.float64)
         value = gap / (COUNTS[self.count] * PER_SECOND[frame.schema.column(self.start).unit])
-        if self.whole:
-            return rounded(value, 0, self.rounding)
-        return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
-
-    def learn(self, frame: Frame, floor: int) -> Elapsed:
-        """Find out how halves are rounded, then learn like any computed column."""
-        ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
-        learned = [super(Elapsed, replace(self, rounding=way)).learn(frame, floor) for way in ways]
-        return max(learned, key=lambda law: law.support)
+        return self.on_grid(value)
 
 
 def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:

@@ -7,14 +7,13 @@ exponents rounded to whole numbers. The result is checked to the last decimal, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .find_linear import Columns, least_deviations, next_part, standardized
-from .find_product import judged, nearest_constant
-from .product import DOWN, HALF_UP, NEAREST, UP, Product, rounded, scaled
+from .find_product import judged_rounded, nearest_constant
+from .product import Product, scaled
 from .search import Candidate, Search
 
 Floats = NDArray[np.float64]
@@ -94,10 +93,4 @@ def _checked(target: int, parts: Sequence[int], exponents: Sequence[int], search
     value = np.where(np.isfinite(value), scaled(value, constant), np.nan)
     factors, divisors = (tuple(numbers.names[p] for p in own) for own in (up, down))
     law = Product(target=numbers.names[target], factor=constant, factors=factors, divisors=divisors)
-    decimals = numbers.decimals[target]
-    if decimals is None:
-        return judged(law, target, value, search)
-    known = ~np.isnan(own) & ~np.isnan(value)
-    shares = {way: np.mean(rounded(value[known], decimals, way) == own[known]) for way in (NEAREST, HALF_UP, DOWN, UP)}
-    best = max(shares, key=lambda way: shares[way])
-    return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+    return judged_rounded(law, target, value, search)

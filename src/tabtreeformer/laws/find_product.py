@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .bits import BITS_PER_TERM
 from .computed import Computed
 from .linear import Linear
-from .product import DOWN, HALF_UP, NEAREST, UP, Product, rounded, scaled
+from .product import DOWN, HALF_UP, NEAREST, UP, Product, Rounded, rounded, scaled
 from .search import Candidate, Numbers, Search
 
 Floats = NDArray[np.float64]
@@ -132,7 +132,7 @@ def _pairs(search: Search) -> Iterator[Candidate]:
         parts = parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]]
     if len(parts) < 2:
         return
-    probe = numbers.matrix[_probe_rows(numbers.matrix, parts, search)]
+    probe = numbers.matrix[probe_rows(parts, PROBES, search)]
     for target in np.flatnonzero(numbers.distinct >= MIN_VALUES):
         for a, b, divides in _matching(int(target), probe, parts, numbers):
             candidate = _product(int(target), a, b, divides, search)
@@ -140,11 +140,11 @@ def _pairs(search: Search) -> Iterator[Candidate]:
                 yield candidate
 
 
-def _probe_rows(matrix: Floats, parts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
-    """Rows of the search with the fewest gaps."""
+def probe_rows(parts: NDArray[np.int64], n: int, search: Search) -> NDArray[np.int64]:
+    """Up to `n` rows of the search with the fewest gaps in these columns."""
     seen = search.rows[0]
-    gaps = np.isnan(matrix[np.ix_(seen, parts)]).sum(1)
-    return seen[np.argsort(gaps, kind="stable")[:PROBES]]
+    gaps = np.isnan(search.numbers.matrix[np.ix_(seen, parts)]).sum(1)
+    return seen[np.argsort(gaps, kind="stable")[:n]]
 
 
 def _matching(
@@ -201,15 +201,18 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
         factors=(names[a],) if divides else (names[a], names[b]),
         divisors=(names[b],) if divides else (),
     )
-    decimals = numbers.decimals[target]
-    if decimals is None:
-        return judged(law, target, value, search)
+    return judged_rounded(law, target, value, search)
+
+
+def judged_rounded(law: Rounded, target: int, value: Floats, search: Search) -> Candidate | None:
+    """What a law saves on held-out rows, with the rounding of its values that most rows obey."""
+    own, decimals = search.numbers.matrix[:, target], search.numbers.decimals[target]
     known = ~np.isnan(own) & ~np.isnan(value)
-    if not known.any():
+    if decimals is None or not known.any():
         return judged(law, target, value, search)
     goal, found = own[known], value[known]
     shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}
-    best = max(shares, key=lambda r: shares[r])
+    best = max(shares, key=lambda way: shares[way])
     return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
 
 

@@ -6,7 +6,7 @@ A result is rounded as the target is: to the nearest, with halves away from zero
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .computed import Computed, Values
 from .words import as_number, column_name, different, known, number, quoted, split
 
 NEAREST, HALF_UP, DOWN, UP = "nearest", "half up", "down", "up"
+AnyRounded = TypeVar("AnyRounded", bound="Rounded")
 ROUNDINGS = (NEAREST, HALF_UP, DOWN, UP)
 
 
@@ -41,14 +42,32 @@ def rounded(values: Values, decimals: int, rounding: str) -> Values:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Product(Computed):
+class Rounded(Computed):
+    """A law whose results are rounded as the target writes its numbers."""
+
+    rounding: str = NEAREST
+
+    def on_grid(self, value: Values) -> Values:
+        """Results on the grid of the target."""
+        if self.whole:
+            return rounded(value, 0, self.rounding)
+        return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))
+
+    def learn(self: AnyRounded, frame: Frame, floor: int) -> AnyRounded:
+        """Find out how halves are rounded, then as every computed column."""
+        ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
+        learned = [Computed.learn(replace(self, rounding=way), frame, floor) for way in ways]
+        return max(learned, key=lambda law: law.support)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product(Rounded):
     """A constant times some columns, divided by others."""
 
     form: ClassVar[str] = "product"
     factor: float = 1
     factors: tuple[Name, ...] = ()
     divisors: tuple[Name, ...] = ()
-    rounding: str = NEAREST
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -75,18 +94,7 @@ class Product(Computed):
         for name in self.divisors:
             own = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.float64)
             value = np.where(own == 0, 0.0, value / np.where(own == 0, 1.0, own))
-        value = scaled(value, self.factor)
-        if self.whole:
-            return rounded(value, 0, self.rounding)
-        return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))
-
-    def learn(self, frame: Frame, floor: int) -> Product:
-        """Find out how results are rounded, then learn like any computed column."""
-        learned = [
-            super(Product, replace(self, rounding=rounding)).learn(frame, floor)
-            for rounding in ((NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,))
-        ]
-        return max(learned, key=lambda law: law.support)
+        return self.on_grid(scaled(value, self.factor))
 
 
 def parse(text: str, schema: Schema) -> Product | None:

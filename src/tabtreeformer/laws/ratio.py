@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
-from .computed import Computed, Values
-from .find_product import judged
-from .product import DOWN, HALF_UP, NEAREST, UP, rounded, scaled
+from .computed import Values
+from .find_product import judged_rounded, probe_rows
+from .product import HALF_UP, NEAREST, Rounded, scaled
 from .search import Candidate, Search
 from .words import column_name, number, quoted
 
@@ -33,7 +33,7 @@ FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio(Computed):
+class Ratio(Rounded):
     """A constant times a column and two that are added or subtracted, one above the other."""
 
     form: ClassVar[str] = "ratio"
@@ -44,7 +44,6 @@ class Ratio(Computed):
     """Whether the second of the pair is subtracted."""
     above: bool = False
     """Whether the pair is divided by the single column, instead of the other way round."""
-    rounding: str = NEAREST
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -66,16 +65,7 @@ class Ratio(Computed):
             for name in (self.single, *self.pair)
         )
         value = _ratio(single, first - second if self.minus else first + second, above=self.above)
-        value = np.where(np.isfinite(value), scaled(value, self.factor), 0.0)
-        if self.whole:
-            return rounded(value, 0, self.rounding)
-        return value if self.decimals is None else rounded(value, self.decimals, self.rounding)
-
-    def learn(self, frame: Frame, floor: int) -> Ratio:
-        """Find out how results are rounded, then as every computed column."""
-        ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
-        learned = [super(Ratio, replace(self, rounding=way)).learn(frame, floor) for way in ways]
-        return max(learned, key=lambda law: law.support)
+        return self.on_grid(np.where(np.isfinite(value), scaled(value, self.factor), 0.0))
 
 
 def _ratio(single: Floats, pair: Floats, *, above: bool) -> Floats:
@@ -96,9 +86,7 @@ def _found(search: Search) -> Iterator[Candidate]:
         parts = np.sort(parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]])
     if len(parts) < 3:
         return
-    seen = search.rows[0]
-    gaps = np.isnan(numbers.matrix[np.ix_(seen, parts)]).sum(1)
-    probe = numbers.matrix[seen[np.argsort(gaps, kind="stable")[:PROBES]]]
+    probe = numbers.matrix[probe_rows(parts, PROBES, search)]
     first, second = (parts[own] for own in np.triu_indices(len(parts), 1))
     for minus in (False, True):
         a, b = probe[:, first], probe[:, second]
@@ -135,7 +123,7 @@ def _matching(own: Floats, values: Floats, middle: Floats, step: float) -> Itera
 def _checked(
     target: int, columns: tuple[int, int, int], factor: float, minus: bool, above: bool, search: Search
 ) -> Candidate | None:
-    """The ratio with the rounding that most rows obey."""
+    """What the ratio saves."""
     numbers = search.numbers
     single, first, second = columns
     names = numbers.names
@@ -152,13 +140,7 @@ def _checked(
         minus=minus,
         above=above,
     )
-    decimals, own = numbers.decimals[target], numbers.matrix[:, target]
-    known = ~np.isnan(own) & ~np.isnan(value)
-    if decimals is None or not known.any():
-        return judged(law, target, value, search)
-    shares = {way: np.mean(rounded(value[known], decimals, way) == own[known]) for way in (NEAREST, HALF_UP, DOWN, UP)}
-    best = max(shares, key=lambda way: shares[way])
-    return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+    return judged_rounded(law, target, value, search)
 
 
 _NAME = r"(?:`[^`]*`|[^\W\d]\w*)"

@@ -65,6 +65,11 @@ class Words:
     men: frozenset[str]
     """First names that only women, or only men, have."""
 
+    @functools.cached_property
+    def sexes(self) -> NDArray[np.int64]:
+        """Whether each first name is a woman's, a man's, or either's."""
+        return np.array([WOMAN if w in self.women else MAN if w in self.men else EITHER for w in self.firsts])
+
     @property
     def digest(self) -> str:
         """A fingerprint of the words."""
@@ -144,9 +149,11 @@ class StandIn:
         pairs = self.part.places(rows, size)
         if rows.people is None:
             return pairs
-        sexes = np.array([WOMAN if w in words.women else MAN if w in words.men else EITHER for w in words.firsts])
+        sexes = words.sexes
         wrong = np.flatnonzero((rows.people != EITHER) & (sexes[pairs % len(words.firsts)] != rows.people))
         for k in range(1, TRIES):
+            if not len(wrong):
+                break
             other = RowNumbers(rows.numbers[wrong] + k * size, rows.seed + k)
             pairs[wrong] = self.part.places(other, size)
             wrong = wrong[sexes[pairs[wrong] % len(words.firsts)] != rows.people[wrong]]
