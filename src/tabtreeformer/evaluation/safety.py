@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from .attacks.risk import CONFIDENCE, shared_confidence
+from .attacks.risk import CONFIDENCE, is_larger, shared_confidence
 from .evaluate import Evaluation
 from .score import Score
 
@@ -68,7 +68,7 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
     wider = _errors(confidence) / _errors(whole)
     for name, label in ATTACKS.items():
         if name in scores and scores[name].value == scores[name].value:
-            found.append(_attack(scores[name], label, wider))
+            found.append(_attack(scores[name], label, wider, 1 - confidence))
     if DENSITY in scores and scores[DENSITY].value == scores[DENSITY].value:
         found.append(_traced(scores[DENSITY].breakdown, whole))
     return found
@@ -83,7 +83,7 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
     members, others = attack["rows"]["members"], attack["rows"]["others"]
     # The threshold is one of the other scores: with few rows, several members may lie beyond all others by chance.
     passed = int(attack["false_positives"] * others)
-    lucky = not _more(round(share * members), members, passed, others, 1 - confidence)
+    lucky = not is_larger(round(share * members), members, passed, others, 1 - confidence)
     if share > FOUND and sure > attack["false_positives"] and not lucky:
         found.append(
             Finding(measure, True, f"{share:.0%} of the training rows are recognised{by} at 1% false positives")
@@ -110,7 +110,7 @@ def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Find
         text = f"are no nearer to training rows than held-out rows are (p = {dcr.value:.2f})"
     found = [Finding("dcr", nearer and theirs, f"synthetic rows {text}")]
     near, rows = dcr.breakdown.get("near_copies"), dcr.breakdown["rows"]
-    if near and _more(near["synthetic"], rows["synthetic"], near["holdout"], rows["holdout"], alpha):
+    if near and is_larger(near["synthetic"], rows["synthetic"], near["holdout"], rows["holdout"], alpha):
         share = near["synthetic"] / rows["synthetic"]
         text = f"{share:.1%} of the synthetic rows lie nearer to a training row than all but 1% of the held-out rows"
         found.append(Finding("near_copies", True, text))
@@ -121,19 +121,9 @@ def _copies(copies: Score, evaluation: Evaluation, alpha: float) -> Finding:
     """Whether there are more copies than among the held-out rows, beyond chance."""
     n_test = evaluation.facts["rows"]["test"]
     expected = round((copies.ceiling or 0.0) * n_test)
-    leak = _more(copies.breakdown["copies"], copies.breakdown["rows"], expected, n_test, alpha)
+    leak = is_larger(copies.breakdown["copies"], copies.breakdown["rows"], expected, n_test, alpha)
     text = f"{copies.value:.2%} of them equal a training row (held-out rows: {copies.ceiling or 0:.2%})"
     return Finding("copies", leak, text)
-
-
-def _more(count: int, n: int, other_count: int, n_other: int, alpha: float) -> bool:
-    """Whether the first share is larger than the second, beyond chance (Fisher's exact test)."""
-    from scipy.stats import fisher_exact  # type: ignore[import-untyped]
-
-    if count * n_other <= other_count * n:
-        return False
-    table = [[count, n - count], [other_count, n_other - other_count]]
-    return bool(fisher_exact(table, alternative="greater").pvalue < alpha)
 
 
 def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
@@ -143,19 +133,29 @@ def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
     return float(0.5 + NormalDist().inv_cdf(0.5 + confidence / 2) * error)
 
 
-def _attack(attack: Score, label: str, wider: float) -> Finding:
+def _attack(attack: Score, label: str, wider: float, alpha: float) -> Finding:
     """A leak if the risk and the gap are large, and larger than none beyond chance.
 
-    `wider` says how much wider the interval is at the confidence that each test has of all tests together.
+    `wider` says how much wider the interval is at the confidence that each test has of all tests together. A gap that
+    the number of attacks cannot prove is no leak: the columns that were attacked share the error of `alpha`.
     """
     facts = attack.breakdown
     low, high = facts["interval"]
-    sure = attack.value - wider * (attack.value - low) > 0 and low > 0
+    n_train, n_control = (facts["attacks"][who] for who in ("train", "control"))
+    proven = is_larger(
+        facts["train"] * n_train,
+        n_train,
+        facts["control"] * n_control,
+        n_control,
+        alpha / max(len(facts.get("columns", ())), 1),
+    )
+    sure = attack.value - wider * (attack.value - low) > 0 and low > 0 and proven
     gap = facts["train"] - facts["control"]
     what = f" (column {facts['column']!r})" if "column" in facts else ""
     text = (
-        f"{label}{what} succeeds on {facts['train']:.1%} of the attacks on training rows and {facts['control']:.1%} of "
-        f"those on held-out rows, a risk of {attack.value:.2f} (between {low:.2f} and {high:.2f})"
+        f"{label}{what} succeeds on {facts['train']:.1%} of {n_train:,} attacks on training rows and "
+        f"{facts['control']:.1%} of {n_control:,} on held-out rows, a risk of {attack.value:.2f} "
+        f"(between {low:.2f} and {high:.2f})"
     )
     return Finding(attack.name, attack.value > RISK and gap > RISK and sure, text)
 
@@ -188,7 +188,7 @@ def limits() -> str:
         f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
         f"is enough to fail; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
         f"{FOUND:.0%} of the training rows recognised at 1% false positives; risks of the attacks up to {RISK}, or "
-        f"with an interval that reaches 0, or with a gap between training and held-out rows of up to {RISK:.0%}; "
-        f"attack by density up to an AUC of {TRACES['balanced']} and {TRACED:.0%} of the training rows at 1% false "
+        f"with an interval that reaches 0, or with a gap between training and held-out rows of up to {RISK:.0%}, "
+        f"or one that so few attacks cannot prove (Fisher's exact test); attack by density up to an AUC of {TRACES['balanced']} and {TRACED:.0%} of the training rows at 1% false "
         f"positives, or what chance alone could add to them: the limits of the verdict at the end of a fit."
     )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 CONFIDENCE = 0.95
 """Share of intervals that hold the true rate."""
 CERTAIN = 1 - 1e-9
@@ -69,8 +71,8 @@ class Risk:
     ) -> Risk:
         """Compute the risk from counts of successes; errors of both rates are propagated to the first order.
 
-        Where nearly all attacks on held-out rows succeed, first-order errors are too small: the lower end is above 0
-        only if the two shares differ by a test as well.
+        Where nearly all attacks on held-out rows succeed, or few were possible, first-order errors are too small: the
+        lower end is above 0 only if the two shares differ by an exact test as well.
 
         `attacks` counts those on training and on held-out rows. `control_scale` says how many times more often the
         attack would succeed on as many rows as were trained on, `crowding` how many attacks succeed or fail together,
@@ -86,7 +88,9 @@ class Risk:
         excess = (on_train.value - on_control.value) / left
         error = math.hypot(on_train.error / left, on_control.error * (on_train.value - 1) / left**2)
         value, low, high = (min(max(v, 0.0), 1.0) for v in (excess, excess - error, excess + error))
-        if control_scale == 1 and not _differ(train, n_train, control, n_control, crowding, confidence):
+        each = (1 - confidence) / 2
+        a, n_a, b, n_b = (count / crowding for count in (train, n_train, control, n_control))
+        if control_scale == 1 and not is_larger(a, n_a, b, n_b, each):
             low = 0.0
         return cls(
             train=train / n_train,
@@ -121,8 +125,11 @@ def worst(risks: Sequence[Risk]) -> Risk:
     return max(risks, key=lambda risk: (risk.low, risk.sureness))
 
 
-def _differ(train: float, n_train: int, control: float, n_control: int, crowding: float, confidence: float) -> bool:
-    """Whether the first share is larger than the second (score test for two proportions)."""
-    pooled = (train + control) / (n_train + n_control)
-    error = math.sqrt(pooled * (1 - pooled) * (1 / n_train + 1 / n_control) * crowding)
-    return train / n_train - control / n_control > NormalDist().inv_cdf(0.5 + confidence / 2) * error
+def is_larger(count: float, n: float, other_count: float, n_other: float, alpha: float) -> bool:
+    """Whether the first share is larger than the second, beyond chance (Fisher's exact test, of few rows too)."""
+    from scipy.stats import fisher_exact  # type: ignore[import-untyped]
+
+    if count * n_other <= other_count * n:
+        return False
+    table = np.rint([[count, n - count], [other_count, n_other - other_count]]).astype(np.int64)
+    return bool(fisher_exact(table, alternative="greater").pvalue < alpha)
