@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,7 @@ import torch
 from sklearn.base import clone
 
 import tabtreeformer
-from tabtreeformer import ModelConfig, TabTreeFormer, TrainConfig
+from tabtreeformer import ModelConfig, TabTreeFormer, TrainConfig, errors
 from tabtreeformer.artifact.archive import read_archive, write_archive
 from tabtreeformer.data.schema import CATEGORICAL, Schema
 from tabtreeformer.errors import ArchiveError, ConfigError, NotFittedError, SchemaError
@@ -283,3 +284,18 @@ def test_public_names_can_be_imported():
         assert getattr(tabtreeformer, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         tabtreeformer.nothing  # noqa: B018
+
+
+def test_every_error_and_warning_is_public_and_drawn_in_the_tree_of_errors():
+    raised = {
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, Exception) and value.__module__ == errors.__name__
+    }
+    assert set(raised) <= set(tabtreeformer.__all__)
+    trees = re.split(r"\n\s*\n", errors.__doc__)[1:3]
+    drawn = {tree.split()[0]: set(re.findall(r"── (\w+)", tree)) for tree in trees}
+    assert drawn == {
+        base.__name__: {name for name, value in raised.items() if value is not base and issubclass(value, base)}
+        for base in (errors.TabTreeFormerError, UserWarning)
+    }
