@@ -109,7 +109,7 @@ BY_SOFTMAX: Mapping[str, Mapping[str, Any]] = {
 FITTING_ONLY = frozenset(
     {
         "tree.tune", "train.warmup", "train.decay", "train.average", "train.shared_passes", "train.bank",
-        "train.blank_prompts", "train.clip", "forest.bags", "forest.feature_share", "forest.smoothing",
+        "train.blank_prompts", "train.clip", "forest.bags", "forest.feature_share", "forest.smoothing", "forest.scores",
     }
 )  # fmt: skip
 """Settings that said how a model is fitted: one that is fitted is read whatever they were."""

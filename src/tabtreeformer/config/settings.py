@@ -226,8 +226,6 @@ class ForestConfig:
 
     leaf_rows: int = 20
     """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
-    scores: bool = True
-    """Let each tree ask, beside the columns before its own, a smooth score of all of them; boosted where that pays."""
 
     def __post_init__(self) -> None:
         _at_least("forest.leaf_rows", self.leaf_rows, 1)

@@ -84,7 +84,7 @@ def fit_forest(
 def grow_forest(ids: NDArray[Any], layout: TokenLayout, config: ForestConfig, seed: np.random.SeedSequence) -> Forest:
     """The forest of rows of value ids (N, D)."""
     targets = [Target(slot.size, slot.kind != SlotKind.CATEGORY) for slot in layout.value_slots]
-    settings = ForestSettings(leaf_rows=config.leaf_rows, scores=config.scores, boost=config.scores)
+    settings = ForestSettings(leaf_rows=config.leaf_rows, boost=True)
     return grow(ids, targets, settings, seed)
 
 
