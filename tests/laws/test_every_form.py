@@ -90,7 +90,13 @@ def logarithm(r):
 @form("log_wage = log(wage) in 32 bits")
 def logarithm_of_short_floats(r):
     wage = r.integers(100, 5000, N)
-    return {"wage": wage, "log_wage": np.log(wage).astype(np.float32).astype(float).round(6)}
+    return {"wage": wage, "log_wage": np.log(wage).astype(np.float32).astype(str).astype(float)}
+
+
+@form("square = side * side in 32 bits")
+def square_of_short_floats(r):
+    side = r.gamma(3, 4, N).round(2).astype(np.float32)
+    return {"side": side.astype(float), "square": (side.astype(float) ** 2).astype(np.float32).astype(float)}
 
 
 @form("root = sqrt(area)")

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.schema import Column, Schema
-from ..data.schema.values import LABEL
+from ..data.schema.values import LABEL, widened
 
 Name = str | int
 Mask = NDArray[np.bool_]
@@ -73,6 +73,10 @@ class Frame:
         """Values as floats, NaN where missing."""
         cells = self.cells(name)
         return np.where(cells.gaps, np.nan, cells.values.astype(np.float64))
+
+    def widened(self, names: Sequence[Name]) -> Frame:
+        """The frame with some columns as 32 bits store their numbers: 0.1 is 0.10000000149."""
+        return self.changed(self.schema, {n: Cells(widened(self.values(n)), self.gaps(n)) for n in names})
 
     def labels(self, name: Name) -> NDArray[Any]:
         """Values as objects, None where missing."""

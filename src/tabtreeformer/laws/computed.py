@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ..data.rare import likely_range
 from ..data.schema import NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
+from ..data.schema.values import stored_in_32_bits
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
-from .sentences import said
+from .sentences import SINGLE, said
 from .words import quoted
 
 Values = NDArray[Any]
@@ -42,6 +43,10 @@ class Computed(OneTarget):
     """No row breaks it, or too few to learn from: the rest matters only in rows in which a part is missing."""
     near: bool = False
     """Whether rows break it, but too few to learn from."""
+    in_32_bits: bool = False
+    """Whether it was computed from numbers of 32 bits as they are stored, and its results are stored so."""
+    short: tuple[Name, ...] = ()
+    """In that case: the parts that are stored so; the others are whole or have 64 bits."""
     rest: Name | None = None
     """The column that holds the rest; None where there is none."""
     whole: bool = True
@@ -93,7 +98,9 @@ class Computed(OneTarget):
     @property
     def text(self) -> str:
         """`=` where it always holds, `~` where the rest is learned."""
-        return said(f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}", near=self.near and self.exact)
+        precision = SINGLE if self.in_32_bits else ""
+        sentence = f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}{precision}"
+        return said(sentence, near=self.near and self.exact)
 
     @property
     def said(self) -> str:
@@ -112,11 +119,11 @@ class Computed(OneTarget):
         rests = self.rests(frame)
         if self.whole or self.decimals is not None:
             return applies, applies & (rests == 0)
-        return applies, applies & (np.abs(rests) <= 1e-9 * np.abs(self.expected(frame).astype(np.float64)))
+        return applies, applies & (np.abs(rests) <= 1e-9 * np.abs(self._computed(frame).astype(np.float64)))
 
     def rests(self, frame: Frame) -> Values:
         """Target minus expected, on the target's grid; arbitrary where the target is missing."""
-        levels, expected = self.levels(frame.values(self.target)), self._on_grid(self.expected(frame))
+        levels, expected = self.levels(frame.values(self.target)), self._computed(frame)
         if self.whole:
             rests = levels.astype(np.int64) - expected
             return rests if self.cycle is None else self._wrapped(rests)
@@ -127,6 +134,19 @@ class Computed(OneTarget):
         assert self.cycle is not None
         low = -(self.cycle // 2) if self.window is None else self.window
         return (rests - low) % self.cycle + low
+
+    def _computed(self, frame: Frame) -> Values:
+        """Expected levels on the grid of the target."""
+        if self.in_32_bits:
+            return self._on_grid(stored_in_32_bits(self.expected(frame.widened(self.short))))
+        return self._on_grid(self.expected(frame))
+
+    def _short_parts(self, schema: Schema) -> tuple[Name, ...]:
+        """Parts that 32 bits store: those whose type says so, or of a table of decimals, all that are not whole."""
+        parts = [schema.column(name) for name in self.reads]
+        if not schema.column(self.target).single:
+            return tuple(column.name for column in parts if not column.whole)
+        return tuple(column.name for column in parts if column.single)
 
     def _on_grid(self, levels: Values) -> Values:
         """Expected levels, rounded as the target is."""
@@ -143,8 +163,9 @@ class Computed(OneTarget):
         law = replace(
             self,
             whole=whole,
-            decimals=None if whole else count_decimals(there.astype(np.float64)),
+            decimals=None if whole or (self.in_32_bits and column.single) else count_decimals(there.astype(np.float64)),
             ends=dtype_ends(column),
+            short=self._short_parts(frame.schema) if self.in_32_bits else (),
         )
         if law.cycle is not None:
             law = replace(law, window=law._find_window(frame))
@@ -214,7 +235,7 @@ class Computed(OneTarget):
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Compute the target."""
-        levels = self._on_grid(self.expected(frame))
+        levels = self._computed(frame)
         there = frame.present(*self.reads)
         gaps = ~there if self.gappy else np.zeros(frame.n_rows, dtype=bool)
         if self.rest is not None:

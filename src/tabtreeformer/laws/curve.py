@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
 from .computed import Computed, Values
-from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged, probe_rows
+from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged_stored, probe_rows
 from .search import Candidate, Search
 from .words import column_name, different, quoted
 
@@ -32,8 +33,6 @@ FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
     "reciprocal": np.reciprocal,
 }
 
-SINGLE = " in 32 bits"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Curve(Computed):
@@ -42,8 +41,6 @@ class Curve(Computed):
     form: ClassVar[str] = "curve"
     function: str = "log"
     source: Name = ""
-    single: bool = False
-    """Whether results have passed through floats of 32 bits, as files of some statistics packages have."""
 
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
@@ -57,23 +54,20 @@ class Curve(Computed):
     @property
     def formula(self) -> str:
         """The function as a sentence has it."""
-        return f"{self.function}({quoted(self.source)}){SINGLE if self.single else ''}"
+        return f"{self.function}({quoted(self.source)})"
 
     def expected(self, frame: Frame) -> Values:
         """The function on the grid of the target; 0 where it has no value."""
         values = np.where(frame.gaps(self.source), np.nan, frame.values(self.source)).astype(np.float64)
-        value = _applied(self.function, values, single=self.single)
+        value = _applied(self.function, values)
         value = np.where(np.isfinite(value), value, 0.0)
-        if self.whole:
-            return np.round(value)
-        return value if self.decimals is None else np.round(value, self.decimals)
+        return np.round(value) if self.whole else value
 
 
-def _applied(function: str, values: Values, *, single: bool = False) -> Values:
+def _applied(function: str, values: Values) -> Values:
     """The function of numbers; NaN or infinite where it has no value."""
     with np.errstate(all="ignore"):
-        value = np.asarray(FUNCTIONS[function](values))
-        return value.astype(np.float32).astype(np.float64) if single else value
+        return np.asarray(FUNCTIONS[function](values))
 
 
 def find(search: Search) -> Sequence[Candidate]:
@@ -84,8 +78,17 @@ def find(search: Search) -> Sequence[Candidate]:
     }
     finer = {(law.target, law.source) for law, _ in found if digits[law.target] > digits[law.source]}
     # A wage in dollars gives its logarithm to the last digit; from a made-up logarithm no whole dollars follow.
-    kept = [candidate for law, candidate in found if (law.source, law.target) not in finer]
+    kept = [
+        candidate
+        for law, candidate in found
+        if (law.source, law.target) not in finer and not _is_side(law, digits[law.source])
+    ]
     return sorted(kept, key=lambda candidate: -candidate.bits)
+
+
+def _is_side(law: Curve, digits: float) -> bool:
+    """Whether it takes the root of whole numbers, which are rather squares: `area = side * side` is always whole."""
+    return law.function == "sqrt" and digits == 0
 
 
 def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
@@ -100,21 +103,13 @@ def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
             for target in many:
                 if target != source and _fits(probe[:, target], value, numbers.step(int(target))):
                     law = Curve(target=numbers.names[target], function=function, source=numbers.names[source])
-                    tried = [_judged(replace(law, single=single), search) for single in (False, True)]
-                    found = max(filter(None, tried), key=lambda own: own[1].share, default=None)
+                    found = judged_stored(law, int(target), partial(_of_column, function, int(source)), search)
                     if found is not None:
-                        yield found
+                        yield law, found
 
 
-def _judged(law: Curve, search: Search) -> tuple[Curve, Candidate] | None:
-    """What the law saves, with its results rounded as the target is written."""
-    numbers = search.numbers
-    target, source = (numbers.names.index(name) for name in (law.target, law.source))
-    value = _applied(law.function, numbers.matrix[:, source], single=law.single)
-    decimals = numbers.decimals[target]
-    value = np.where(np.isfinite(value), value if decimals is None else np.round(value, decimals), np.nan)
-    found = judged(law, target, value.astype(np.float64), search)
-    return None if found is None else (law, found)
+def _of_column(function: str, source: int, matrix: Values) -> Values:
+    return _applied(function, matrix[:, source])
 
 
 def _fits(own: Values, value: Values, step: float) -> bool:
@@ -126,7 +121,7 @@ def _fits(own: Values, value: Values, step: float) -> bool:
     return bool(close.mean() >= MIN_SHARE - 0.1)
 
 
-_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\((.+)\)({SINGLE})?")
+_TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\((.+)\)")
 
 
 def parse(text: str, schema: Schema) -> Curve | None:
@@ -139,4 +134,4 @@ def parse(text: str, schema: Schema) -> Curve | None:
     for name in (target, source):
         if schema.column(name).kind != NUMERIC:
             raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")
-    return Curve(target=target, exact=found[2] == "=", function=found[3], source=source, single=bool(found[5]))
+    return Curve(target=target, exact=found[2] == "=", function=found[3], source=source)

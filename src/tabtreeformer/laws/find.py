@@ -20,7 +20,7 @@ from .order import AtLeast
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .second import find_second, given_second
-from .sentences import unsaid
+from .sentences import SINGLE, unsaid
 from .share import Share
 
 NEARLY = 0.9
@@ -173,12 +173,13 @@ def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor:
 def parse(text: str, schema: Schema) -> Law:
     """One sentence → its law, not yet learned."""
     words, near = unsaid(text)
+    single = words.endswith(SINGLE)
     # Forms with words of their own first: `area = 0 where garage is missing` is not a sum.
     for form in sorted(FORMS.values(), key=lambda form: form.law.form not in WORDED):
         computed = issubclass(form.law, Computed)
-        law = form.parse(words if computed else text, schema)
+        law = form.parse(words.removesuffix(SINGLE) if computed else text, schema)
         if law is not None:
-            return replace(law, near=True) if isinstance(law, Computed) and near else law
+            return replace(law, near=near, in_32_bits=single) if isinstance(law, Computed) else law
     raise SchemaError(
         f"constraint {text!r} cannot be read; write it as 'end >= start', 'total = net + tax', "
         f"'total = price * quantity' or 'country from city'"

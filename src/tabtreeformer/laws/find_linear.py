@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
 from .linear import Linear
 from .search import Candidate, Numbers, Search
@@ -250,13 +251,16 @@ def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate |
         return None
     places = [numbers.names.index(name) for name in law.reads]
     factors = np.array([factor for factor, _ in law.terms], dtype=np.float64)
-    value = numbers.matrix[:, places] @ factors + law.constant
     goal = numbers.matrix[:, own]
-    left = goal - value
+    left = goal - (numbers.matrix[:, places] @ factors + law.constant)
     step = numbers.step(own)
     there = ~np.isnan(left)
     tolerance = step * 0.5005 + 1e-9 * np.abs(goal)
     obeys = np.abs(left) <= tolerance
+    if not obeys[there].all() and numbers.is_short(own):
+        single = stored_in_32_bits(numbers.stored(own)[:, places] @ factors + law.constant) == goal
+        if single.sum() > obeys.sum():
+            law, obeys = replace(law, in_32_bits=True), single
     left = np.where(obeys, 0.0, left)
     share = float(obeys[held].sum() / max(there[held].sum(), 1))
     if _idle(law, places, numbers, goal, obeys, search.floor) and share >= MIN_SHARE:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .find_linear import Columns, least_deviations, next_part, standardized
-from .find_product import judged_rounded, nearest_constant
+from .find_product import judged_stored, nearest_constant
 from .product import Product, scaled
 from .search import Candidate, Search
 
@@ -22,8 +22,8 @@ ROWS = 1_000
 """Rows that exponents are fitted on."""
 MAX_PARTS, MAX_EXPONENT = 4, 3
 MIN_VALUES = 10
-MIN_POSITIVE = 0.9
-"""Minimum share of rows in which a column is above 0."""
+MIN_POSITIVE = 0.5
+"""Minimum share of rows in which a column is above 0; exponents are fitted on those."""
 MARGIN = 0.06
 """Maximum distance of a fitted exponent from a whole number."""
 CLOSE = 0.02
@@ -84,13 +84,16 @@ def _checked(target: int, parts: Sequence[int], exponents: Sequence[int], search
     if not up or (len(up) + len(down) == 2 and len({*up, *down}) == 2):
         return None
     own = numbers.matrix[:, target]
+
+    def plain(matrix: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(matrix[:, up].prod(1) / matrix[:, down].prod(1))
+
     with np.errstate(all="ignore"):
-        value = numbers.matrix[:, up].prod(1) / numbers.matrix[:, down].prod(1)
-        ratio = own / value
+        ratio = own / plain(numbers.matrix)
         constant = float(nearest_constant(np.array([np.median(ratio[np.isfinite(ratio) & (own != 0)])]))[0])
     if not constant:
         return None
-    value = np.where(np.isfinite(value), scaled(value, constant), np.nan)
     factors, divisors = (tuple(numbers.names[p] for p in own) for own in (up, down))
     law = Product(target=numbers.names[target], factor=constant, factors=factors, divisors=divisors)
-    return judged_rounded(law, target, value, search)
+    return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)

@@ -7,12 +7,13 @@ does not follow exactly from its percentage: the grids of the columns decide, be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
 from .computed import Computed
 from .linear import Linear
@@ -188,12 +189,18 @@ def nearest_constant(ratio: Floats) -> Floats:
 def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Candidate | None:
     """The product with the constant and the rounding that most rows keep."""
     numbers = search.numbers
-    x, y, own = (numbers.matrix[:, i] for i in (a, b, target))
+    own = numbers.matrix[:, target]
+
+    def plain(matrix: Floats) -> Floats:
+        x, y = matrix[:, a], matrix[:, b]
+        with np.errstate(all="ignore"):
+            return np.asarray(x / y if divides else x * y)
+
     with np.errstate(all="ignore"):
-        value = x / y if divides else x * y
-        ratio = np.median((own / value)[np.isfinite(own / value) & (own != 0)])
-    constant = float(nearest_constant(np.array([ratio]))[0])
-    value = np.where(np.isfinite(value), scaled(value, constant), np.nan) if constant else np.full(len(own), np.nan)
+        ratios = own / plain(numbers.matrix)
+    constant = float(nearest_constant(np.array([np.median(ratios[np.isfinite(ratios) & (own != 0)])]))[0])
+    if not constant:
+        return None
     names = numbers.names
     law = Product(
         target=names[target],
@@ -201,14 +208,29 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
         factors=(names[a],) if divides else (names[a], names[b]),
         divisors=(names[b],) if divides else (),
     )
-    return judged_rounded(law, target, value, search)
+    return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)
 
 
-def judged_rounded(law: Rounded, target: int, value: Floats, search: Search) -> Candidate | None:
+def judged_stored(law: Computed, target: int, compute: Callable[[Floats], Floats], search: Search) -> Candidate | None:
+    """What a law saves on held-out rows, computed from the numbers as they are written or as 32 bits store them."""
+    numbers = search.numbers
+
+    def values(matrix: Floats) -> Floats:
+        value = compute(matrix)
+        return np.where(np.isfinite(value), value, np.nan)
+
+    found = [judged_rounded(law, target, values(numbers.matrix), search)]
+    if numbers.is_short(target):
+        single = stored_in_32_bits(values(numbers.stored(target)))
+        found.append(judged(replace(law, in_32_bits=True), target, single, search))
+    return max(filter(None, found), key=lambda c: (c.exact, c.share), default=None)
+
+
+def judged_rounded(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
     """What a law saves on held-out rows, with the rounding of its values that most rows obey."""
     own, decimals = search.numbers.matrix[:, target], search.numbers.decimals[target]
     known = ~np.isnan(own) & ~np.isnan(value)
-    if decimals is None or not known.any():
+    if not isinstance(law, Rounded) or decimals is None or not known.any():
         return judged(law, target, value, search)
     goal, found = own[known], value[known]
     shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}

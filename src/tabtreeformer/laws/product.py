@@ -49,6 +49,8 @@ class Rounded(Computed):
 
     def on_grid(self, value: Values) -> Values:
         """Results on the grid of the target."""
+        if self.in_32_bits:
+            return value
         if self.whole:
             return rounded(value, 0, self.rounding)
         return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))

@@ -18,7 +18,7 @@ from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
 from .computed import Values
-from .find_product import judged_rounded, probe_rows
+from .find_product import judged_stored, probe_rows
 from .product import HALF_UP, NEAREST, Rounded, scaled
 from .search import Candidate, Search
 from .words import column_name, number, quoted
@@ -129,9 +129,11 @@ def _checked(
     names = numbers.names
     if factor < 0 and minus:  # the other way round
         first, second, factor = second, first, -factor
-    a, b = numbers.matrix[:, first], numbers.matrix[:, second]
-    value = _ratio(numbers.matrix[:, single], a - b if minus else a + b, above=above)
-    value = np.where(np.isfinite(value), scaled(value, factor), np.nan)
+
+    def compute(matrix: Floats) -> Floats:
+        pair = matrix[:, first] - matrix[:, second] if minus else matrix[:, first] + matrix[:, second]
+        return scaled(_ratio(matrix[:, single], pair, above=above), factor)
+
     law = Ratio(
         target=names[target],
         factor=factor,
@@ -140,7 +142,7 @@ def _checked(
         minus=minus,
         above=above,
     )
-    return judged_rounded(law, target, value, search)
+    return judged_stored(law, target, compute, search)
 
 
 _NAME = r"(?:`[^`]*`|[^\W\d]\w*)"

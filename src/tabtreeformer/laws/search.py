@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.schema import NUMERIC
 from ..data.schema.numbers import count_decimals
+from ..data.schema.values import stored_in_32_bits, widened
 from .base import Frame, Law, Name
 from .bits import code_length
 
@@ -48,6 +49,18 @@ class Numbers:
     """(N, M), NaN where missing."""
     decimals: tuple[int | None, ...]
     distinct: NDArray[np.int64]
+    single: NDArray[np.bool_]
+    """Whether a column holds numbers of 32 bits."""
+
+    def is_short(self, i: int) -> bool:
+        """Whether 32 bits can hold all numbers of a column, which are not all whole."""
+        own = self.matrix[:, i][~np.isnan(self.matrix[:, i])]
+        return bool(self.single[i] or (self.decimals[i] != 0 and (stored_in_32_bits(own) == own).all()))
+
+    def stored(self, target: int) -> NDArray[np.float64]:
+        """The matrix as a law about a column reads it that was computed in 32 bits (`widened_columns`)."""
+        short = self.single if self.single[target] else np.array([d != 0 for d in self.decimals])
+        return np.where(short, widened(self.matrix), self.matrix)
 
     def step(self, i: int) -> float:
         """The grid of a column."""
@@ -97,13 +110,15 @@ class Search:
     @cached_property
     def numbers(self) -> Numbers:
         """The numeric columns of the rows that are read."""
-        numeric = [(c.name, self.frame.floats(c.name)) for c in self.frame.schema.columns if c.kind == NUMERIC]
+        schema = self.frame.schema
+        numeric = [(c.name, self.frame.floats(c.name)) for c in schema.columns if c.kind == NUMERIC]
         pairs = [(name, own) for name, own in numeric if np.nanmax(np.abs(own), initial=0.0) < LARGEST]
         names, columns = [name for name, _ in pairs], [own for _, own in pairs]
         matrix = np.stack(columns, axis=1) if names else np.empty((self.frame.n_rows, 0))
         decimals = tuple(_decimals(column) for column in columns)
         distinct = np.array([len(np.unique(column[~np.isnan(column)])) for column in columns], dtype=np.int64)
-        return Numbers(tuple(names), matrix, decimals, distinct)
+        single = np.array([schema.column(name).single for name in names], dtype=bool)
+        return Numbers(tuple(names), matrix, decimals, distinct, single)
 
     @cached_property
     def bits(self) -> dict[Name, float]:

@@ -16,6 +16,8 @@ from .base import Cells, Name
 _NAME = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*))\s*(?:,|$)")
 NEARLY = ", nearly always"
 """The end of a sentence that some rows break."""
+SINGLE = " in 32 bits"
+"""The end of a sentence about numbers that were computed and stored in 32 bits."""
 
 
 def quoted(name: Name) -> str:

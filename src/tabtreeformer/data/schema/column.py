@@ -42,6 +42,8 @@ from .values import (
     interval_of,
     is_decimal,
     sort_of,
+    stored_in_32_bits,
+    widened,
     within_dtype,
 )
 
@@ -50,6 +52,10 @@ Scalar = str | int | float | bool
 NUMBER_OBJECT, DECIMAL_OBJECT = "number objects", "decimal objects"
 DATE_OBJECT, DATETIME_OBJECT = "date objects", "datetime objects"
 """Forms of object columns: Python's own numbers, decimals, dates and datetimes."""
+SINGLE = "numbers of 32 bits"
+"""The form of floats of 64 bits that have passed through 32, as statistics packages store them: 3.0999999046 is 3.1."""
+
+_SINGLE_DTYPES = ("float32", "Float32", "float[pyarrow]")
 
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
 """What marks a missing value in an object column."""
@@ -145,6 +151,11 @@ class Column:
         return self.form is None and ptypes.is_integer_dtype(self._dtype)
 
     @property
+    def single(self) -> bool:
+        """Whether values are numbers of 32 bits; they are read as the shortest decimals that write them."""
+        return self.form == SINGLE or (self.form is None and self.sort == NUMBER and self._dtype in _SINGLE_DTYPES)
+
+    @property
     def unit(self) -> str:
         """What times and durations count."""
         return time_unit(self._dtype) if self.form is None else "us"
@@ -234,6 +245,8 @@ class Column:
         return as_objects(labels)[series.cat.codes.to_numpy()]
 
     def _read_numbers(self, series: pd.Series) -> Any:
+        if self.form == SINGLE:
+            return stored_in_32_bits(series.to_numpy(dtype=np.float64))
         if self.form in (NUMBER_OBJECT, DECIMAL_OBJECT) or self.form is None:
             if self.form == NUMBER_OBJECT and all(isinstance(v, int | np.integer) for v in series.tolist()):
                 return np.array([int(v) for v in series.tolist()], dtype=np.int64)
@@ -308,6 +321,8 @@ class Column:
             return pd.Series([decimal.Decimal(text) for text in texts], dtype=object)
         if self.form == NUMBER_OBJECT:
             return pd.Series(values.tolist(), dtype=object)
+        if self.form == SINGLE:
+            return pd.Series(widened(values))
         if self.form is not None:
             return pd.Series(NumberForm.parse(self.form).write(values), dtype=object)
         return pd.Series(values)

@@ -13,12 +13,12 @@ import pandas as pd
 from pandas.api import types as ptypes
 
 from ...errors import SchemaError
-from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT, Column
+from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT, SINGLE, Column
 from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
 from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
-from .values import LABEL, NUMBER, TIME, as_scalar, sort_of
+from .values import LABEL, NUMBER, TIME, as_scalar, is_widened, sort_of
 
 FEW_VALUES = 20
 """Text of at most this many values is a category, however few rows each has, unless no value repeats."""
@@ -201,7 +201,7 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
     """Numbers are numeric, but for keys, postal codes and days written as numbers."""
     numeric = replace(column, kind=NUMERIC)
     if not (column.whole or (column.form == NUMBER_OBJECT and ptypes.infer_dtype(present) == "integer")):
-        return replace(numeric, why="numbers")
+        return replace(numeric, why="numbers") if column.form else _real(numeric, present)
     few = len(distinct)
     values = pd.Series(column.read(present)).to_numpy()
     if target:
@@ -224,6 +224,13 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
         return replace(numeric, why="years, as numbers")
     why = f"whole numbers with {few} values, each kept exactly" if few <= FEW_VALUES else "whole numbers"
     return replace(numeric, why=why)
+
+
+def _real(column: Column, present: pd.Series) -> Column:
+    """Floats, of which some have 64 bits but have passed through 32."""
+    if not column.single and is_widened(column.read(present).to_numpy()):
+        return replace(column, form=SINGLE, why="numbers that have passed through 32 bits")
+    return replace(column, why="numbers")
 
 
 def _are_days(values: Any) -> bool:

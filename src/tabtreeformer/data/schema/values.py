@@ -41,9 +41,32 @@ def as_numbers(series: pd.Series) -> Any:
         unsigned = "uint64" in str(dtype).lower()
         return series.to_numpy(dtype=np.uint64 if unsigned else np.int64)
     if ptypes.is_float_dtype(dtype) and dtype.itemsize < 8:
-        # The shortest decimals that write the value: 0.1 of 32 bits is 0.1, not 0.10000000149.
-        return series.to_numpy(dtype=f"float{dtype.itemsize * 8}").astype(str).astype(np.float64)
+        return shortest(series.to_numpy(dtype=f"float{dtype.itemsize * 8}"))
     return series.to_numpy(dtype=np.float64)
+
+
+def shortest(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Floats of 32 bits or less as the shortest decimals that write them: 0.1 is 0.1, not 0.10000000149."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    return np.asarray(distinct.astype(str).astype(np.float64)[codes])
+
+
+def widened(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as they are after passing through 32 bits: 0.1 is 0.10000000149."""
+    with np.errstate(over="ignore"):  # numbers beyond 32 bits are infinite there
+        wide: NDArray[np.float64] = values.astype(np.float32).astype(np.float64)
+    return wide
+
+
+def stored_in_32_bits(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as they are read again where 32 bits store them: 0.1 stays 0.1, and about seven digits are kept."""
+    with np.errstate(over="ignore"):
+        return shortest(values.astype(np.float32))
+
+
+def is_widened(values: NDArray[np.float64]) -> bool:
+    """Whether all numbers have passed through 32 bits, and some are written longer for it."""
+    return bool((widened(values) == values).all() and (stored_in_32_bits(values) != values).any())
 
 
 def as_ticks(values: NDArray[Any]) -> NDArray[np.int64]:
