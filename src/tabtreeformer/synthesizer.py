@@ -70,9 +70,9 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
     sensitive
         Columns whose values nobody should be able to infer; by default all of them are attacked.
     constraints
-        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "country from city"], None,
-        or `auto`: those of the schema if it lists any, else those that hold in every row and cannot be chance. The
-        paper's presets keep none unless they are listed.
+        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "fare > 0"], None, or `auto`:
+        those of the schema if it lists any, else those that hold in every row and cannot be chance; with "auto" in
+        the list, these too. The paper's presets keep none unless they are listed.
     dp
         Differential privacy, e.g. DP(epsilon=4): noise on all that is learned, no trees, and a schema that says what
         is public. docs/dp.md has what it covers and what it costs.

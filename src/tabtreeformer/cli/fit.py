@@ -107,6 +107,7 @@ def fit(
       ttf fit data.csv --target income --preset L --seed 7
       ttf fit data.csv --target income --privacy strict --sensitive diagnosis --holdout 0.1
       ttf fit "sqlite:///shop.db" --query "select * from orders where year = 2024" -o orders.tabtree
+      ttf fit trips.csv --constraint "fare > 0" --constraint "if payment = 'cash' then tip = 0"
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
       ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
       ttf fit data.csv --preset L --resume        # run it again to continue after Ctrl-C, a crash or a kill
@@ -171,6 +172,7 @@ def build_model(learning: LearnOptions, device: str, seed: int | None, quiet: bo
         learning.preset,
         learning.target,
         **model_sections(learning),
+        constraints=learning.constraints,
         budget_seconds=learning.budget_seconds(),
         privacy=check_privacy(learning.privacy),
         sensitive=learning.sensitive,

@@ -114,6 +114,7 @@ def _refuse(learning: LearnOptions, columns: ColumnOptions, run: RunOptions, rea
 
     given = {
         "--target": learning.target,
+        "--constraint": learning.constraint,
         "--sensitive": learning.sensitive,
         "--epsilon": learning.epsilon,
         "--delta": learning.delta,

@@ -104,6 +104,14 @@ class FitOptions:
             "--set", metavar="SECTION.FIELD=VALUE", help="Any setting, e.g. train.steps=200. Can be repeated."
         ),
     ] = None
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SENTENCE",
+            help="What every new row keeps, beside the laws that are found, e.g. 'fare > 0' or \"if paid = 'cash' then "
+            'tip = 0". Can be repeated.',
+        ),
+    ] = None
     budget: Annotated[
         str | None,
         typer.Option(help="Fit within about this time, e.g. 90s, 5m or 1h.", show_default=False),
@@ -115,6 +123,11 @@ class FitOptions:
         from ..config.override import parse_settings
 
         return dict(parse_settings(self.settings or ()))
+
+    @property
+    def constraints(self) -> str | list[str]:
+        """The sentences that were given, beside those that are found."""
+        return "auto" if self.constraint is None else ["auto", *self.constraint]
 
     def budget_seconds(self) -> float | None:
         """The budget in seconds."""

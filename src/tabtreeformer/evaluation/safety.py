@@ -189,6 +189,7 @@ def limits() -> str:
         f"is enough to fail; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
         f"{FOUND:.0%} of the training rows recognised at 1% false positives; risks of the attacks up to {RISK}, or "
         f"with an interval that reaches 0, or with a gap between training and held-out rows of up to {RISK:.0%}, "
-        f"or one that so few attacks cannot prove (Fisher's exact test); attack by density up to an AUC of {TRACES['balanced']} and {TRACED:.0%} of the training rows at 1% false "
+        f"or one that so few attacks cannot prove (Fisher's exact test); "
+        f"attack by density up to an AUC of {TRACES['balanced']} and {TRACED:.0%} of the training rows at 1% false "
         f"positives, or what chance alone could add to them: the limits of the verdict at the end of a fit."
     )

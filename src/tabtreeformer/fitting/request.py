@@ -97,7 +97,9 @@ class Request:
 
     def finds_relations(self, schema: Schema | None) -> bool:
         """Whether relations are looked for instead of given."""
-        return self.constraints == AUTO and (schema is None or schema.constraints is None)
+        if self.constraints != AUTO:
+            return AUTO in (self.constraints or ())
+        return schema is None or schema.constraints is None
 
 
 def open_source(
@@ -142,10 +144,14 @@ def laws_of(
     floor: int,
     seed: np.random.SeedSequence,
 ) -> Laws | None:
-    """The laws that the user lists, or those that the table shows."""
+    """The laws that the user lists, those that the table shows, or both where `auto` is in the list."""
     if relations is None or not len(relations):
         return None
-    if relations != "auto":
+    if AUTO not in relations:
         return given_laws(relations, frame, schema, floor=floor)
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, LAW_KEY))
-    return find_laws(frame, schema, floor=floor, rng=np.random.default_rng(own))
+    found = find_laws(frame, schema, floor=floor, rng=np.random.default_rng(own))
+    if relations == AUTO:
+        return found
+    given = [text for text in relations if text != AUTO]
+    return given_laws([*given, *(text for text in found.texts if text not in given)], frame, schema, floor=floor)

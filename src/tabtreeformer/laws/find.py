@@ -13,6 +13,7 @@ from ..data.schema import Schema
 from ..errors import SchemaError
 from .base import Frame, Law, Name
 from .computed import Computed
+from .demand import FORM, Demand, merged
 from .forms import FORMS
 from .gaps import Together
 from .laws import Laws, in_order, must_precede, replaces
@@ -20,8 +21,9 @@ from .order import AtLeast
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .second import find_second, given_second
-from .sentences import SINGLE, unsaid
+from .sentences import SINGLE, listed, unsaid
 from .share import Share
+from .words import turned
 
 NEARLY = 0.9
 """Minimum share of rows for a law to hold "nearly always"."""
@@ -42,6 +44,8 @@ WORDED = (
     "period",
     "ratio",
     "curve",
+    "demand",
+    "tolerance",
 )
 """Forms whose sentences cannot be read as any other form."""
 
@@ -152,12 +156,20 @@ def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor:
     frame = Frame.read(df, schema)
     laws = [parse(text, schema) for text in texts]
     second = [law for law in laws if isinstance(law, Share) and law.without]
-    laws = [law for law in laws if law not in second]
+    demands = [law for law in laws if isinstance(law, Demand)]
+    laws = [*(law for law in laws if law not in second and law not in demands), *merged(demands)]
     for law in laws:
         _refuse_broken(law, frame)
     _refuse_rivals(laws, schema)
     chosen = [c.law for c in choose([Candidate(law, 0.0, getattr(law, "exact", True)) for law in laws], schema)]
     computed = {name for law in chosen if replaces(law, schema) for name in law.writes}
+    for law in laws:
+        if isinstance(law, Demand) and law.target in computed:
+            owner = next(own for own in chosen if replaces(own, schema) and law.target in own.writes)
+            raise SchemaError(
+                f"constraints {owner.text!r}, {law.text!r} cannot both be kept: {law.target!r} is computed; demand it "
+                f"of {listed(owner.reads)} instead"
+            )
     # What is computed exactly follows from its parts: a law that would put it right is not needed.
     needed = [law for law in laws if replaces(law, schema) or isinstance(law, AtLeast) or not {*law.writes} <= computed]
     lost = [law for law in needed if not any(law is own or _is_turned(own, law) for own in chosen)]
@@ -172,6 +184,7 @@ def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor:
 
 def parse(text: str, schema: Schema) -> Law:
     """One sentence → its law, not yet learned."""
+    text = turned(text)
     words, near = unsaid(text)
     single = words.endswith(SINGLE)
     # Forms with words of their own first: `area = 0 where garage is missing` is not a sum.
@@ -182,7 +195,7 @@ def parse(text: str, schema: Schema) -> Law:
             return replace(law, near=near, in_32_bits=single) if isinstance(law, Computed) else law
     raise SchemaError(
         f"constraint {text!r} cannot be read; write it as 'end >= start', 'total = net + tax', "
-        f"'total = price * quantity' or 'country from city'"
+        f"'total = price * quantity', 'country from city', '{FORM}'"
     )
 
 

@@ -15,6 +15,7 @@ from . import (
     combination,
     copies,
     curve,
+    demand,
     difference,
     elapsed,
     find_clock,
@@ -36,6 +37,7 @@ from . import (
     same,
     share,
     steps,
+    tolerance,
     within,
 )
 from .base import Law
@@ -74,6 +76,8 @@ FORMS: Mapping[str, Form] = {
     "share": Form(share.Share, share.find, share.parse),
     "same": Form(same.Same, lambda search: [], same.parse),
     "gaps": Form(gaps.Together, gaps.find, gaps.parse),
+    "demand": Form(demand.Demand, lambda search: [], demand.parse),
+    "tolerance": Form(tolerance.Tolerance, lambda search: [], tolerance.parse),
     "period": Form(period.Period, period.find, period.parse),
     "steps": Form(steps.Steps, steps.find, steps.parse),
     "implication": Form(implication.Implication, implication.find, implication.parse),

@@ -111,7 +111,7 @@ class AtLeast(PutsRight):
             counted,
             distances=tuple(slice_means(distances, max(floor, 1), POINTS).tolist()) if len(distances) else (0.0,),
             end=end,
-            grid=_grid(there, whole=frame.values(self._moves).dtype.kind in "iu"),
+            grid=grid_of(there, whole=frame.values(self._moves).dtype.kind in "iu"),
             near=self.near or counted.exceptions > 0,
         )
 
@@ -160,7 +160,7 @@ class AtLeast(PutsRight):
         return cls(**{**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid})
 
 
-def _grid(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:
+def grid_of(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:
     """Step and first value of a column."""
     if not len(values):
         return None

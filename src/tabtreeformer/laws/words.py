@@ -15,7 +15,7 @@ from ..errors import SchemaError
 from .base import Name
 from .sentences import quoted
 
-__all__ = ["Split", "as_number", "column_name", "different", "known", "number", "quoted", "split"]
+__all__ = ["Split", "as_number", "column_name", "different", "known", "number", "quoted", "split", "turned"]
 _MARK = re.compile(r"`([^`]*)`|(>=|<=|=>|>|<|=|~|\+|-|\*|/|,|\bfrom\b)")
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
@@ -81,3 +81,15 @@ def different(names: tuple[Name, ...], text: str) -> None:
     """Refuse a sentence that names a column twice."""
     if len(set(names)) < len(names):
         raise SchemaError(f"constraint {text!r} names a column twice")
+
+
+_TURNED = re.compile(r"((?:[^`=~<>!]|`[^`]*`)+) ([=~]) (`[^`]*`|[^\W\d]\w*)((?: ?(?:±|\+/?-) ?[\d.]+)?(?:, .*)?)")
+_SIGN = re.compile(r"`[^`]*`|( [-+*/] )")
+
+
+def turned(text: str) -> str:
+    """`net + tax = total` as `total = net + tax`; other sentences as they are."""
+    found = _TURNED.fullmatch(text.strip().replace(" == ", " = "))
+    if found is None or not any(sign[1] for sign in _SIGN.finditer(found[1])):
+        return text
+    return f"{found[3]} {found[2]} {found[1].strip()}{found[4]}"
