@@ -271,3 +271,11 @@ def test_the_change_of_a_price_is_found_beside_columns_that_are_nearly_the_same(
     high = (np.maximum(opened, closed) + np.abs(r.normal(0, 0.5, 900))).round(2)
     df = pd.DataFrame({"open": opened, "high": high, "close": closed, "change": (closed - opened).round(2)})
     assert "close = open + change" in found(df).texts
+
+
+def test_a_product_that_is_zero_in_the_first_half_of_a_sorted_table_is_found():
+    r = np.random.default_rng(0)
+    later = np.repeat([0, 1], 500)
+    df = pd.DataFrame({"later": later, "school": r.integers(6, 19, 1000), "wage": r.gamma(3, 4, 1000).round(2)})
+    df["school_later"] = df["school"] * df["later"]
+    assert "school_later = later * school" in found(df).texts

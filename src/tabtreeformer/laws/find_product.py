@@ -57,7 +57,7 @@ def _scaled(search: Search) -> Iterator[Candidate]:
 
 def _straight(target: Floats, source: Floats, step: float) -> bool:
     """Whether a few rows lie on a straight line that is not one to one, up to rounding."""
-    there = np.flatnonzero(~np.isnan(target) & ~np.isnan(source))[:PROBES]
+    there = from_all_over(np.flatnonzero(~np.isnan(target) & ~np.isnan(source)))[:PROBES]
     if len(there) < MIN_ROWS:
         return False
     x, y = source[there], target[there]
@@ -142,10 +142,18 @@ def _pairs(search: Search) -> Iterator[Candidate]:
 
 
 def probe_rows(parts: NDArray[np.int64], n: int, search: Search) -> NDArray[np.int64]:
-    """Up to `n` rows of the search with the fewest gaps in these columns."""
-    seen = search.rows[0]
+    """Up to `n` rows of the search with the fewest gaps in these columns, from all over the table.
+
+    In a table sorted by year, the first rows are of one year, and every column that counts from then on is 0 in them.
+    """
+    seen = from_all_over(search.rows[0])
     gaps = np.isnan(search.numbers.matrix[np.ix_(seen, parts)]).sum(1)
     return seen[np.argsort(gaps, kind="stable")[:n]]
+
+
+def from_all_over(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same rows in an order in which the first ones come from all over the table."""
+    return np.random.default_rng(len(rows)).permutation(rows)
 
 
 def _matching(
