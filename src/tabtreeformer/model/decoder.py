@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config.settings import ModelConfig
+from .dropout import Dropout, attention_with_dropout
 
 INIT_STD = 0.02
 
@@ -52,7 +53,10 @@ class Attention(nn.Module):
             k, v = cache.extend(layer, k, v)
         # One new position sees everything; several new ones only ever come first, with nothing before them.
         dropout = self.dropout if self.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=L > 1)  # (B, H, L, d/H)
+        if dropout and x.device.type == "cpu":
+            y = attention_with_dropout(q, k, v, dropout)  # (B, H, L, d/H)
+        else:
+            y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=L > 1)  # (B, H, L, d/H)
         out: Tensor = self.c_proj(y.transpose(1, 2).reshape(B, L, d))  # (B, L, d)
         return out
 
@@ -67,7 +71,7 @@ class Block(nn.Module):
         self.ln_2 = nn.LayerNorm(config.width)
         self.c_fc = nn.Linear(config.width, config.feed_forward)
         self.c_proj = nn.Linear(config.feed_forward, config.width)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.activation = F.relu if config.softmax == "allowed" else partial(F.gelu, approximate="tanh")
 
     def forward(self, x: Tensor, cache: Cache | None, layer: int) -> Tensor:
@@ -84,7 +88,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.config = config
         self.wpe = nn.Embedding(n_positions, config.width)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.h = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.ln_f = nn.LayerNorm(config.width)
         self._start(generator)
