@@ -10,19 +10,19 @@ Each variant is `auto` with one choice undone. A random half of each table is le
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.measured import append, known_in, names, parser
 from benchmarks.pages import as_table, put
-from benchmarks.unseen import KEYS, Judge, append, halves, load
+from benchmarks.unseen import KEYS, Judge, halves, load
 from tabtreeformer import TabTreeFormer
 from tabtreeformer._runtime.threads import use_cores
 from tabtreeformer.config.override import parse_settings
 
-HERE = Path(__file__).parent
+TABLES = ("diabetes", "credit-g", "insurance", "abalone", "churn_modelling", "california_housing")
 VARIANTS = {
     "auto": (),
     "values never masked": ("train.value_mask=[0, 0]",),
@@ -49,23 +49,17 @@ NUMBERS = {
 
 def main() -> None:
     """Measure what is not yet in the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
-    parser.add_argument("--tables", default="diabetes,credit-g,insurance,abalone,churn_modelling,california_housing")
-    parser.add_argument("--variants", default=",".join(VARIANTS))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "auto.csv")
-    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
-    options = parser.parse_args()
+    arguments = parser(__doc__, "auto.csv", TABLES)
+    arguments.add_argument("--variants", type=names, default=list(VARIANTS))
+    options = arguments.parse_args()
     if options.page is not None:
         put(options.page, "auto", means(pd.read_csv(options.results)))
         return
     use_cores(1)
-    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
-    known = set(done[KEYS].itertuples(index=False, name=None))
-    for table in options.tables.split(","):
+    known = known_in(options.results, KEYS)
+    for table in options.tables:
         for seed in range(options.seeds):
-            left = [v for v in options.variants.split(",") if (table, seed, v) not in known]
+            left = [v for v in options.variants if (table, seed, v) not in known]
             if left:
                 measure(table, seed, left, options.data, options.results)
 
@@ -83,7 +77,7 @@ def measure(table: str, seed: int, variants: list[str], data: Path, results: Pat
         seconds = time.process_time() - started
         rows = model.sample(len(train), random_state=seed)
         facts = {"rows": len(train), "cpu_seconds": round(seconds, 2)}
-        append({"table": table, "seed": seed, "writer": variant, **facts, **judge(rows)}, results)
+        append(results, {"table": table, "seed": seed, "writer": variant, **facts, **judge(rows)})
 
 
 def means(results: pd.DataFrame) -> str:

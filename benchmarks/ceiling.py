@@ -10,46 +10,36 @@ better than this. A second call completes the CSV instead of repeating what it h
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.measured import append, known_in, parser
 from benchmarks.pages import as_table, put
-from benchmarks.unseen import DEVELOPMENT, KEYS, NINE, append, halves, load
+from benchmarks.unseen import DEVELOPMENT, KEYS, NINE, halves, load
 from tabtreeformer import evaluate
 from tabtreeformer._runtime.progress import Silent
 from tabtreeformer.fitting.fit import settle
 from tabtreeformer.fitting.request import Request, laws_of, open_source
 from tabtreeformer.tokens import TableCodec
 
-HERE = Path(__file__).parent
 WRITER = "codec"
 METRICS = {"shape_unseen": "shape_error", "trend_unseen": "trend_error", "detection_unseen": "auc"}
 
 
 def main() -> None:
     """Measure what is not yet in the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
-    parser.add_argument("--tables", default=",".join((*NINE, *DEVELOPMENT)))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "ceiling.csv")
-    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
-    options = parser.parse_args()
+    options = parser(__doc__, "ceiling.csv", (*NINE, *DEVELOPMENT), seeds=5).parse_args()
     if options.page is not None:
         put(options.page, "ceiling", means(pd.read_csv(options.results)))
         return
-    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
-    known = set(done[KEYS].itertuples(index=False, name=None))
-    for table in options.tables.split(","):
+    known = known_in(options.results, KEYS)
+    for table in options.tables:
         for seed in range(options.seeds):
             if (table, seed, WRITER) not in known:
-                append(
-                    {"table": table, "seed": seed, "writer": WRITER, **measure(options.data, table, seed)},
-                    options.results,
-                )
+                found = measure(options.data, table, seed)
+                append(options.results, {"table": table, "seed": seed, "writer": WRITER, **found})
 
 
 def measure(data: Path, table: str, seed: int) -> dict[str, float]:

@@ -14,7 +14,6 @@ which a second call completes.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import subprocess
@@ -27,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from . import envs
+from .measured import append, known_in, names, parser
 from .pages import as_table, put
 
 HERE = Path(__file__).parent
@@ -40,19 +40,15 @@ MARKS = "dp rivals"
 
 def main() -> None:
     """Run what the CSV does not have yet."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rivals", type=Path, default=Path("../shared/rivals/adult_uci"))
-    parser.add_argument("--writers", default="auto,MST,AIM")
-    parser.add_argument("--epsilons", default="1,2.4,4")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "dp_rivals.csv")
-    parser.add_argument("--page", type=Path, help="write the table into this page, and run nothing")
-    options = parser.parse_args()
-    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
+    arguments = parser(__doc__, "dp_rivals.csv")
+    arguments.add_argument("--rivals", type=Path, default=Path("../shared/rivals/adult_uci"))
+    arguments.add_argument("--writers", type=names, default=["auto", "MST", "AIM"])
+    arguments.add_argument("--epsilons", type=names, default=["1", "2.4", "4"])
+    options = arguments.parse_args()
     if options.page is not None:
-        write_page(options.page, done)
+        write_page(options.page, pd.read_csv(options.results))
         return
-    known = set(done[KEYS].itertuples(index=False, name=None))
+    known = known_in(options.results, KEYS)
     train, unseen = (pd.read_csv(options.rivals / f"{name}.csv.gz") for name in ("train", "holdout"))
     judge = Judge(train, unseen)
     _add(judge, ("real training rows", 0.0, 0), known, options.results, lambda: (train, 0.0))
@@ -60,7 +56,7 @@ def main() -> None:
         key = (PUBLISHED, PUBLISHED_EPSILON, int(path.name[-8]))
         _add(judge, key, known, options.results, lambda path=path: (pd.read_csv(path)[list(train)], float("nan")))
     for seed in range(options.seeds):
-        for epsilon, writer in itertools.product(map(float, options.epsilons.split(",")), options.writers.split(",")):
+        for epsilon, writer in itertools.product(map(float, options.epsilons), options.writers):
             write = ours if writer.startswith("auto") else rival
             key = (writer, epsilon, seed)
             _add(judge, key, known, options.results, lambda key=key, write=write: write(train, *key))
@@ -72,9 +68,7 @@ def _add(judge: Judge, key: tuple[str, float, int], known: set[Any], results: Pa
         return
     rows, cpu_seconds = written()
     line = {**dict(zip(KEYS, key, strict=True)), **judge(rows), "cpu_seconds": round(cpu_seconds, 1)}
-    print(line, flush=True)
-    before = [pd.read_csv(results)] if results.exists() else []
-    pd.concat([*before, pd.DataFrame([line])], ignore_index=True).to_csv(results, index=False)
+    append(results, line)
 
 
 class Judge:

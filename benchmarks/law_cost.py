@@ -9,7 +9,6 @@ are left out: their fits are the same. A second call completes the CSV instead o
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -17,42 +16,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.measured import append, known_in, names, parser
 from benchmarks.pages import as_table, put
-from benchmarks.unseen import append, halves, load
+from benchmarks.unseen import halves, load
 from tabtreeformer import Schema, TabTreeFormer, evaluate
 from tabtreeformer._runtime.threads import use_cores
 
-HERE = Path(__file__).parent
 KEYS = ["table", "seed", "writer", "laws"]
 METRICS = ("utility", "shape_unseen", "trend_unseen", "detection_unseen")
 NUMBERS = {"cpu_seconds": 1, "relative_error": 3, "shape_error": 4, "trend_error": 4, "auc": 3}
-TABLES = "breast-w,diabetes,wdbc,qsar-biodeg,insurance,auto_imports,abalone,wine_quality"
+TABLES = ("breast-w", "diabetes", "wdbc", "qsar-biodeg", "insurance", "auto_imports", "abalone", "wine_quality")
 
 
 def main() -> None:
     """Measure what is not yet in the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
-    parser.add_argument("--tables", default=TABLES)
-    parser.add_argument("--writers", default="trees,auto")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "law_cost.csv")
-    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
-    options = parser.parse_args()
+    arguments = parser(__doc__, "law_cost.csv", TABLES)
+    arguments.add_argument("--writers", type=names, default=["trees", "auto"])
+    options = arguments.parse_args()
     if options.page is not None:
         put(options.page, "other measures", means(pd.read_csv(options.results)))
         return
     use_cores(1)
     for seed in range(options.seeds):
-        for table in options.tables.split(","):
-            for writer in options.writers.split(","):
+        for table in options.tables:
+            for writer in options.writers:
                 _compare(table, seed, writer, options.data, options.results)
 
 
 def _compare(table: str, seed: int, writer: str, data: Path, results: Path) -> None:
     """Fit with and without laws on the same half."""
-    done = pd.read_csv(results) if results.exists() else pd.DataFrame(columns=KEYS)
-    known = set(done[KEYS].itertuples(index=False, name=None))
+    known = known_in(results, KEYS)
     frame, target = load(data, table)
     train, unseen = halves(frame, seed)
     remembered: dict[Any, Any] = {}
@@ -78,7 +71,7 @@ def _compare(table: str, seed: int, writer: str, data: Path, results: Path) -> N
             "trend_error": 1 - scores["trend_unseen"].value,
             "auc": scores["detection_unseen"].value,
         }
-        append({"table": table, "seed": seed, "writer": writer, "laws": laws, **facts}, results)
+        append(results, {"table": table, "seed": seed, "writer": writer, "laws": laws, **facts})
 
 
 def means(results: pd.DataFrame) -> str:

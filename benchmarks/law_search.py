@@ -11,7 +11,6 @@ is announced without exception and broken by more than one fresh row in a thousa
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,25 +19,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.measured import parser
 from benchmarks.pages import as_table, put
 from tabtreeformer import Schema
 from tabtreeformer._runtime.threads import use_cores
 from tabtreeformer.laws import Frame, Laws, find_laws
 
-HERE = Path(__file__).parent
 SEEN, FLOOR = 0.7, 5
 MAX_BROKEN = 0.001
 
 
 def main() -> None:
     """Search every table, or a wide one."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of tables")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--wide", type=int, help="search a made table of this many columns instead")
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "law_search.csv")
-    parser.add_argument("--page", type=Path, help="write the table of the results into this page, and stop")
-    options = parser.parse_args()
+    arguments = parser(__doc__, "law_search.csv")
+    arguments.add_argument("--wide", type=int, help="search a made table of this many columns instead")
+    options = arguments.parse_args()
     if options.page is not None:
         put(options.page, "searches", means(pd.read_csv(options.results)))
         return

@@ -11,7 +11,6 @@ hold in every row, near ones in the real share up to 0.01, grain up to 0.02, and
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,12 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.measured import append, known_in, names, parser
 from benchmarks.pages import as_table, put
 from benchmarks.unseen import load
 from tabtreeformer import TabTreeFormer
 from tabtreeformer._runtime.threads import use_cores
 
-HERE = Path(__file__).parent
 KEYS = ["table", "writer", "seed"]
 GOALS = {"exact": 0.0, "near": 0.01, "dependence": 0.03, "grain": 0.02}
 """How far a share or a correlation may be from that of the real rows; exact laws must hold in every row."""
@@ -35,27 +34,21 @@ Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
 
 def main() -> None:
     """Measure what is not yet in the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with development/")
-    parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--writers", default="auto,trees")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "laws.csv")
-    parser.add_argument("--rows", type=Path, help="keep the rows that are written in this folder")
-    parser.add_argument("--page", type=Path, help="write the means of the results into this page, and stop")
-    options = parser.parse_args()
+    arguments = parser(__doc__, "laws.csv", TABLES)
+    arguments.add_argument("--writers", type=names, default=["auto", "trees"])
+    arguments.add_argument("--rows", type=Path, help="keep the rows that are written in this folder")
+    options = arguments.parse_args()
     if options.page is not None:
         put(options.page, "named laws", means(pd.read_csv(options.results)))
         return
     use_cores(1)
-    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
-    known = set(done[KEYS].itertuples(index=False, name=None))
-    for table in options.tables.split(","):
+    known = known_in(options.results, KEYS)
+    for table in options.tables:
         frame = load(options.data, table)[0]
         for seed in range(options.seeds):
-            for writer in options.writers.split(","):
+            for writer in options.writers:
                 if (table, writer, seed) not in known:
-                    append(measured(table, frame, writer, seed, options.rows), options.results)
+                    append(options.results, *measured(table, frame, writer, seed, options.rows))
 
 
 def measured(table: str, frame: pd.DataFrame, writer: str, seed: int, folder: Path | None) -> list[dict[str, Any]]:
@@ -231,17 +224,6 @@ TABLES: Mapping[str, Mapping[str, Mapping[str, Measure]]] = {
 
 
 # ---- results
-
-
-def append(rows: list[dict[str, Any]], results: Path) -> None:
-    """Add the lines of one run to the CSV, and show them."""
-    for row in rows:
-        mark = "" if reached(row["kind"], row["real"], row["synthetic"]) else "   <"
-        print(f"{row['table']} {row['writer']} {row['kind']:10} {row['law']:55} "
-              f"{row['real']:.3f} {row['synthetic']:.3f}{mark}", flush=True)  # fmt: skip
-    before = [pd.read_csv(results)] if results.exists() else []
-    numbers = [{**row, "real": round(row["real"], 5), "synthetic": round(row["synthetic"], 5)} for row in rows]
-    pd.concat([*before, pd.DataFrame(numbers)], ignore_index=True).to_csv(results, index=False)
 
 
 def reached(kind: str, real: float, synthetic: float) -> bool:

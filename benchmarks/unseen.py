@@ -15,7 +15,6 @@ NAME_1.csv.gz, …) are judged beside ours on the same rows.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -27,13 +26,13 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.generators import cart
+from benchmarks.measured import append, known_in, names, parser
 from benchmarks.pages import as_table, put
 from tabtreeformer import Schema, TabTreeFormer, evaluate
 from tabtreeformer.config.presets import PRESETS
 from tabtreeformer.evaluation.attacks.rows import Calibration, both, outcome
 from tabtreeformer.evaluation.encoding import encode
 
-HERE = Path(__file__).parent
 NINE = (
     "iris", "boston", "diabetes", "breast-w", "wdbc", "credit-g", "qsar-biodeg", "bank-marketing", "adult",
 )  # fmt: skip
@@ -54,26 +53,20 @@ RIVALS_TARGET = "income"
 
 def main() -> None:
     """Judge what is not yet in the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with datasets.json")
-    parser.add_argument("--rivals", type=Path, help="folder with published rows, judged instead of the tables")
-    parser.add_argument("--tables", default=",".join((*NINE, *DEVELOPMENT)))
-    parser.add_argument("--writers", default="trees")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "unseen.csv")
-    parser.add_argument("--page", type=Path, help="write the tables of the results into this page, and stop")
-    options = parser.parse_args()
+    arguments = parser(__doc__, "unseen.csv", (*NINE, *DEVELOPMENT))
+    arguments.add_argument("--rivals", type=Path, help="folder with published rows, judged instead of the tables")
+    arguments.add_argument("--writers", type=names, default=["trees"])
+    options = arguments.parse_args()
     if options.page is not None:
         write_page(pd.read_csv(options.results), options.page)
         return
-    done = pd.read_csv(options.results) if options.results.exists() else pd.DataFrame(columns=KEYS)
-    known = set(done[KEYS].itertuples(index=False, name=None))
+    known = known_in(options.results, KEYS)
     if options.rivals is not None:
-        _rivals(options.rivals, options.writers.split(","), options.seeds, known, options.results)
+        _rivals(options.rivals, options.writers, options.seeds, known, options.results)
         return
-    for table in options.tables.split(","):
+    for table in options.tables:
         for seed in range(options.seeds):
-            left = [w for w in options.writers.split(",") if (table, seed, w) not in known]
+            left = [w for w in options.writers if (table, seed, w) not in known]
             if not left:
                 continue
             frame, target = load(options.data, table)
@@ -86,7 +79,7 @@ def main() -> None:
                 found = judge(rows.head(len(train)))
                 if times > 1:
                     found |= judge.attack_on_more(rows)
-                append({"table": table, "seed": seed, "writer": writer, **facts, **found}, options.results)
+                append(options.results, {"table": table, "seed": seed, "writer": writer, **facts, **found})
 
 
 def load(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
@@ -188,12 +181,12 @@ def _rivals(folder: Path, writers: list[str], seeds: int, known: set[Any], resul
             if (table, seed, writer) not in known:
                 rows, cpu, wall = written(writer, train, RIVALS_TARGET, seed)
                 facts = {"rows": len(train), "cpu_seconds": round(cpu, 2), "seconds": round(wall, 2)}
-                append({"table": table, "seed": seed, "writer": writer, **facts, **judge(rows)}, results)
+                append(results, {"table": table, "seed": seed, "writer": writer, **facts, **judge(rows)})
     for path in sorted(folder.glob("*_[0-9].csv.gz"), key=lambda path: path.name[-8:]):
         name, number = path.name.removesuffix(".csv.gz").rsplit("_", 1)
         if (table, int(number), name) not in known:
             rows = pd.read_csv(path)[list(train.columns)].head(len(train))
-            append({"table": table, "seed": int(number), "writer": name, "rows": len(train), **judge(rows)}, results)
+            append(results, {"table": table, "seed": int(number), "writer": name, "rows": len(train), **judge(rows)})
 
 
 def write_page(results: pd.DataFrame, page: Path) -> None:
@@ -265,14 +258,6 @@ def _means(results: pd.DataFrame, keys: list[str]) -> str:
         "found at 1 %", "attack, ten times",
     )  # fmt: skip
     return as_table(head, rows)
-
-
-def append(row: dict[str, Any], results: Path) -> None:
-    """Add a row to the CSV, and show it."""
-    print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-    before = [pd.read_csv(results)] if results.exists() else []
-    numbers = {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}
-    pd.concat([*before, pd.DataFrame([numbers])], ignore_index=True).to_csv(results, index=False)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,6 @@ LOCALES = ("en_US", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pl_PL", "pt_BR
 """Locales that are tried where none is given."""
 DRAWS = 3000
 """Words of each kind that are drawn from Faker to make the lists; many occur more than once."""
-MIN_WORDS = 20
 DOMAINS = ("example.com", "example.org", "example.net")
 """Reserved domains: no mail address there belongs to anybody."""
 LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")

@@ -18,7 +18,7 @@ from typing import Any
 from ....errors import ConfigError
 
 HERE = Path(__file__).parent
-OURS, CONTROL, PACKAGE, WRITTEN = "ours", "control", "package", "written here"
+OURS, CONTROL = "ours", "control"
 LISTING = "generators.json"
 
 

@@ -1,0 +1,34 @@
+"""Measurements that are completed by a second call."""
+
+import pandas as pd
+
+from benchmarks import ceiling
+from benchmarks.measured import append, known_in, parser
+
+
+def test_what_is_in_the_csv_is_known_and_not_measured_again(tmp_path, monkeypatch):
+    results, measured = tmp_path / "results.csv", []
+
+    def measure(data, table, seed):
+        measured.append((table, seed))
+        return {"rows": 3, "auc": 1 / 3}
+
+    monkeypatch.setattr(ceiling, "measure", measure)
+    for seeds in (1, 1, 2):
+        command = ["ceiling", "--tables", "iris,boston", "--seeds", str(seeds), "--results", str(results)]
+        monkeypatch.setattr("sys.argv", command)
+        ceiling.main()
+    assert measured == [("iris", 0), ("boston", 0), ("iris", 1), ("boston", 1)]
+    assert pd.read_csv(results)["auc"].tolist() == [0.33333] * 4
+
+
+def test_rows_with_new_columns_are_added_too(tmp_path):
+    append(tmp_path / "r.csv", {"table": "a", "seed": 0}, {"table": "b", "seed": 0, "auc": 0.5})
+    assert known_in(tmp_path / "r.csv", ("table", "seed")) == {("a", 0), ("b", 0)}
+    assert known_in(tmp_path / "none.csv", ("table", "seed")) == set()
+
+
+def test_tables_are_names_separated_by_commas():
+    arguments = parser("what it does", "some.csv", ("iris", "adult"))
+    assert arguments.parse_args([]).tables == ["iris", "adult"]
+    assert arguments.parse_args(["--tables", "boston,wdbc"]).tables == ["boston", "wdbc"]
