@@ -1,9 +1,9 @@
 """Measurements that are completed by a second call."""
 
 import pandas as pd
+from benchmarks.measured import append, known_in, parser
 
 from benchmarks import ceiling
-from benchmarks.measured import append, known_in, parser
 
 
 def test_what_is_in_the_csv_is_known_and_not_measured_again(tmp_path, monkeypatch):

@@ -8,9 +8,9 @@ import runpy
 from pathlib import Path
 
 import pytest
-
 from benchmarks.auto import VARIANTS
 from benchmarks.experiments import EXPERIMENTS
+
 from tabtreeformer.config.presets import PRESETS, auto, private_auto, trees_alone
 from tabtreeformer.config.settings import (
     SECTIONS,
