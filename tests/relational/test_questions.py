@@ -148,7 +148,7 @@ def test_a_report_has_a_page_per_table_and_a_drawing_of_the_links(model, shop, t
         assert f"Table {name}" in (tmp_path / "report" / f"table{number}.html").read_text(encoding="utf-8")
     for link in model.links_:
         assert f"<title>{link.text.replace('>', '&gt;')}</title>" in index
-    assert "keys that point to no row or come twice; 0 is best" in index
+    assert "keys that point to no row or occur twice; 0 is best" in index
     orders = (tmp_path / "report" / "table1.html").read_text(encoding="utf-8")
     assert "customer_id" not in orders  # no new key equals a real one, and that is right
 

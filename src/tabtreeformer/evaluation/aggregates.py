@@ -1,4 +1,4 @@
-"""Parents with what their children say of them: one row per parent, which any measure of tables can compare."""
+"""Parents with aggregates of their children: one row per parent, which any measure of tables can compare."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def aggregated(
     *,
     whole: bool = False,
 ) -> pd.DataFrame:
-    """The own columns of a table, and by each link to it: the number of children, means of numbers, different labels.
+    """The table's columns and, per link to it, the number of children, means of numbers and counts of distinct labels.
 
-    Those are the aggregates of SyntheRela's C2ST-Agg. With the `whole` there are also the least, the largest, and the
+    Those are the aggregates of SyntheRela's C2ST-Agg. `whole` adds the minimum, the maximum and the
     spread of numbers and times: enough to recognise a person by.
     """
     table = tables[name]
@@ -67,7 +67,7 @@ def in_numbers(values: pd.Series) -> pd.Series:
 
 
 def own_columns(tables: Tables, links: Sequence[Link]) -> dict[str, list[Any]]:
-    """Columns that are no keys, by table."""
+    """Columns that are not keys, by table."""
     keys = {(link.parent, column) for link in links for column in link.key}
     keys |= {(link.child, column) for link in links for column in link.columns}
     return {name: [c for c in frame.columns if (name, c) not in keys] for name, frame in tables.items()}

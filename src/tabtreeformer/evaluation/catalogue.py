@@ -36,9 +36,9 @@ class Metric:
     needs_holdout: bool = False
     needs_target: bool = False
     follows_size: bool = False
-    """Few rows score less than many by chance alone, so that a small hold-out makes a low ceiling."""
+    """Few rows score lower than many by chance alone, so a small hold-out gives a low ceiling."""
     by_rows: bool = False
-    """A mean over columns, pairs or laws: its interval is found by leaving out some of the synthetic rows."""
+    """A mean over columns, pairs or laws: its interval comes from leaving out some of the synthetic rows."""
 
 
 UNSEEN: tuple[tuple[str, Callable[[Tables, Context], Measurement], Goal], ...] = (
@@ -46,7 +46,7 @@ UNSEEN: tuple[tuple[str, Callable[[Tables, Context], Measurement], Goal], ...] =
     ("trend", trend, "higher"),
     ("detection", detection, "half"),
 )
-"""Also measured against rows that were not learned from, with the training rows as reference."""
+"""Also measured against held-out rows, with the training rows as the reference."""
 
 METRICS: Mapping[str, Metric] = {
     "utility": Metric(measure=utility, goal="lower", ceiling=training_rows, needs_holdout=True, needs_target=True),

@@ -1,4 +1,4 @@
-"""What metrics get besides the tables, and what they remember between one table and the next."""
+"""What metrics receive besides the tables, and what they remember from one table to the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .attacks.risk import CONFIDENCE
 UtilityMode = Literal["quick", "tuned"]
 
 # NOTE[PAPER]: the paper says every held-out row, and as many synthetic ones; we use at most this many of each,
-# because time grows with them and a test of 20,000 against 20,000 leaves little open. Its own tables have fewer.
+# because time grows with them and 20,000 against 20,000 rows decide the test. The paper's own tables have fewer.
 MAX_QUERIES = 20_000
 """Rows whose nearest neighbours are searched for, by default."""
 MAX_ATTACKS = 2_000
@@ -44,14 +44,14 @@ class Context:
     label: str = SYNTHETIC
     """The name of the table where progress is shown."""
     memory: dict[Hashable, object] = field(default_factory=dict)
-    """Results that other tables, or other metrics, need again."""
+    """Results that other tables or other metrics reuse."""
 
     def rng(self) -> np.random.Generator:
         """Return a new generator: the same for each table and each metric, so that equal tables score equal."""
         return np.random.default_rng(self.seed)
 
     def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return what was computed under this key, computing it the first time."""
+        """Return the result stored under this key, computing it the first time."""
         if key not in self.memory:
             self.memory[key] = compute()
         return cast(_T, self.memory[key])

@@ -26,9 +26,9 @@ TIP = (
 WORST = 12
 """Pairs and columns that the page lists, worst first."""
 WORSE = 0.05
-"""What a measure may lie below that of real held-out tables before the page says so."""
+"""How far a measure may be below that of real held-out tables before the page mentions it."""
 MEANING = {
-    "broken keys": "keys that point to no row or come twice; 0 is best",
+    "broken keys": "keys that point to no row or occur twice; 0 is best",
     "cardinality": "numbers of children per parent",
     "shapes": "each column by itself",
     "pairs": "pairs of columns of the same table",
@@ -86,7 +86,7 @@ def write_database_report(
     place.mkdir(parents=True, exist_ok=True)
     pages = {}
     for number, (name, columns) in enumerate(own_columns(real, scores.links).items()):
-        # New keys equal no real ones: compared with them, any table would fail.
+        # New keys never equal real ones: any table would fail a comparison of keys.
         schema = (schemas or {}).get(name) or Schema.infer(real[name])
         schema = Schema(tuple(schema.column(column) for column in columns))
         held = None if holdout is None else holdout[name][columns]
@@ -124,8 +124,8 @@ def _index(
     title: str,
 ) -> str:
     sizes = [[_named(name, pages), f"{len(real[name]):,}", f"{len(synthetic[name]):,}"] for name in real]
-    kept = "Every key points to a row and no key comes twice."
-    broken = kept if not scores.broken_keys else f"{scores.broken_keys:,} keys point to no row or come twice."
+    kept = "Every key points to a row and no key occurs twice."
+    broken = kept if not scores.broken_keys else f"{scores.broken_keys:,} keys point to no row or occur twice."
     compared = scores.compared()
     measures = [
         [escape(str(name)), *(_measure(str(name), v) for v in line), escape(MEANING.get(str(name), ""))]
@@ -137,7 +137,7 @@ def _index(
         f"<h1>{escape(title)}</h1><p>{broken} {_below(compared)}</p>",
         f"<h2>Links</h2>{drawing(list(real), scores.links)}",
         "<h2>Tables</h2>" + _table(["table", "real rows", "synthetic rows"], sizes),
-        "<h2>Measures</h2><p>1 is best where nothing else is said.</p>"
+        "<h2>Measures</h2><p>1 is best unless noted otherwise.</p>"
         + _table(["measure", *map(escape, compared.columns), "what it compares"], measures, words=True),
         "<h2>Least alike</h2>"
         + _table(["column or pair", "score"], [[escape(name), _number(score)] for score, name in worst[:WORST]]),
@@ -169,7 +169,7 @@ def drawing(names: Sequence[str], links: Sequence[Link]) -> str:
             start, end = (x + BOX, y + 10), (x + BOX, y + 28)
         bend = 30 if not link.to_itself else -40
         path = f"M{start[0]} {start[1]}C{start[0] - bend} {start[1]} {end[0] + bend} {end[1]} {end[0]} {end[1]}"
-        if x - to_x > BOX + GAP:  # between the lines of boxes, not behind a box of the levels between
+        if x - to_x > BOX + GAP:  # between the rows of boxes, not behind a box of an intermediate level
             lane = y + (ROW - LANE if to_y >= y else -LANE)
             path = f"M{start[0]} {start[1]}h-{GAP // 3}V{lane}H{end[0] + GAP // 3}V{end[1]}H{end[0]}"
         if link.to_itself:
@@ -196,9 +196,9 @@ def _measure(name: str, value: float) -> str:
 
 
 def _below(compared: pd.DataFrame) -> str:
-    """Which measures lie below those of real tables that nobody learned from."""
+    """Which measures are below those of real tables that nobody learned from."""
     if "real held-out" not in compared:
-        return "Give held-out tables to see what real ones score."
+        return "Pass held-out tables to see what real ones score."
     scores = compared.drop(index=["broken keys", "detection of parents"], errors="ignore")
     below = scores.index[scores["real held-out"] - scores["synthetic"] > WORSE]
     if not len(below):

@@ -1,9 +1,9 @@
 """Tables that belong together, real and synthetic: keys, numbers of children, columns, pairs within and across tables.
 
 The measures are those of SyntheRela: cardinality similarity, column shapes, pair trends within a table, trends of pairs
-whose columns lie k links apart, and how well boosted trees tell parents with their aggregated children from real ones.
+whose columns are k links apart, and how well boosted trees distinguish parents with aggregated children from real ones.
 Rows in order have measures of their own, and parents are predicted from their children. Real units that nobody learned
-from, and children that do not know their parents, are measured the same way.
+from, and children shuffled among parents, are measured the same way.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DatabaseScores:
     """Scores of a synthetic database; 1 is best, all but `broken_keys`."""
 
     broken_keys: int
-    """Keys that point to no row, or come twice in the table that they are the key of."""
+    """Keys that point to no row, or occur twice in the table that they are the key of."""
     cardinality: Mapping[str, float]
     """By link: similarity of the distributions of the number of children."""
     shapes: Mapping[str, float]
@@ -55,9 +55,9 @@ class DatabaseScores:
     utility: Mapping[str, float] = field(default_factory=dict)
     """By parent's column: how well it is predicted from children by trees that learned from these tables."""
     held_out: DatabaseScores | None = None
-    """The same of real tables that nobody learned from."""
+    """The same for real tables that nobody learned from."""
     independent: DatabaseScores | None = None
-    """The same of the real tables with children that do not know their parents."""
+    """The same for the real tables with their children shuffled among parents."""
 
     def summary(self) -> dict[str, float]:
         """Means of each measure."""
@@ -106,7 +106,7 @@ def evaluate_database(
         The column by which the rows of a table are ordered, by table: lengths, spacing, order, autocorrelation and
         transitions are compared.
     references
-        Measure children that do not know their parents too.
+        Also measure children that are shuffled among parents.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def evaluate_database(
 
 
 def independent_children(tables: Tables, links: Sequence[Link]) -> dict[str, pd.DataFrame]:
-    """The same tables with the own columns of every child dealt out at random: keys stay, ties are lost."""
+    """The same tables with each child table's own columns shuffled: keys stay, dependence on the parent is lost."""
     rng, own = np.random.default_rng(0), own_columns(tables, links)
     dealt = dict(tables)
     for name in {link.child for link in links}:
@@ -218,7 +218,7 @@ def _scores(
     metrics = ["shape", "trend"] if real.shape[1] > 1 else ["shape"]
     try:
         found = evaluate(real, None, synthetic, schema=schema, metrics=metrics, references=False).scores
-    except ValueError:  # nothing in it can be compared: keys and texts alone
+    except ValueError:  # nothing in it can be compared: only keys and texts
         return {}, {}
     shapes = {f"{name}.{part['column']}": part["score"] for part in found["shape"].breakdown["columns"]}
     pairs = found["trend"].breakdown["pairs"] if "trend" in found else ()
@@ -239,7 +239,7 @@ def _cardinality(real: Tables, synthetic: Tables, link: Link) -> float:
 
 
 def broken_keys(tables: Tables, links: Sequence[Link]) -> int:
-    """Keys that point to no row, or come twice in the table that they are the key of."""
+    """Keys that point to no row, or occur twice in the table that they are the key of."""
     keys = {(link.parent, link.key) for link in links}
     twice = sum(int(tables[name][list(key)].duplicated().sum()) for name, key in keys)
     return twice + sum(int(dangling(tables, link).sum()) for link in links)

@@ -23,8 +23,8 @@ from ..errors import SchemaError
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
 LARGEST, SMALLEST = 1e300, 1e-290
-"""Numbers beyond the first are taken for it, so that sums stay finite; those nearer to 0 than the second for 0, so that
-slopes do."""
+"""Larger numbers are replaced by the first, so that sums stay finite; numbers nearer to 0 than the second are replaced by 0,
+so that slopes do."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Feature:
     labels: tuple[str, ...] = ()
     """What the codes 1, 2, 3, … of a categorical column mean: values of the training rows, then all others."""
     n_known: int = 0
-    """How many labels the training rows hold; a code above it is a value that they never had."""
+    """Number of labels in the training rows; a higher code is a value that they never had."""
     unit: str = ""
     """`time` for seconds since 1970, `duration` for seconds; empty for plain numbers and categories."""
 
@@ -74,7 +74,7 @@ class Table:
         )
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Table:
-        """Return that many rows drawn without replacement; the table itself where it has no more."""
+        """Return this many rows drawn without replacement; the table itself if it has no more."""
         return self if n_rows >= self.n_rows else self.take(rng.choice(self.n_rows, n_rows, replace=False))
 
 
@@ -159,7 +159,7 @@ def _read(column: Column, series: pd.Series, role: str) -> tuple[NDArray[np.floa
 
 
 def _seconds(column: Column, series: pd.Series, role: str) -> NDArray[np.float64]:
-    """Read times or durations, whatever the tool that wrote them made of their type."""
+    """Read times or durations, whatever type the tool that wrote them gave them."""
     seconds = np.full(len(series), np.nan)
     there = series.notna().to_numpy()
     values = series[there]
@@ -184,7 +184,7 @@ def _seconds(column: Column, series: pd.Series, role: str) -> NDArray[np.float64
 
 
 def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
-    """Return the numbers, NaN where missing, and the precision in which they came."""
+    """Return the numbers, NaN where missing, and their original precision."""
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         series = series.astype(object)
@@ -209,7 +209,7 @@ def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.f
 
 
 def _snapped(numbers: NDArray[np.float64], known: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
-    """Give a number that went through a coarser type the training value that it was: 0.1 as float32 is 0.1 again.
+    """Map a number that went through a coarser type back to its training value: 0.1 as float32 is 0.1 again.
 
     Otherwise such a table would neither copy any row nor share any value with the training rows.
     """
@@ -239,13 +239,13 @@ def _categories(column: Column, series: Mapping[str, pd.Series]) -> tuple[Featur
             vocabulary = _Vocabulary(keys, None if ordered is None else [_key(value) for value in ordered])
             n_known = len(vocabulary.codes)
         codes = np.array([*(vocabulary.code(key) for key in keys), MISSING], dtype=np.int32)
-        arrays[role] = codes[places]  # factorize says -1 for missing, which is the last place
+        arrays[role] = codes[places]  # factorize returns -1 for missing, which indexes the last entry
     assert vocabulary is not None
     return Feature(column.name, categorical=True, labels=tuple(vocabulary.codes), n_known=n_known), arrays
 
 
 class _Vocabulary:
-    """The codes of a column's values, and how values of another type find theirs."""
+    """The codes of a column's values, and how values of another type are matched to them."""
 
     def __init__(self, keys: list[str], order: list[str] | None) -> None:
         """Number the values of the training rows: in the order of their dtype, else by size or by letter."""
@@ -278,7 +278,7 @@ def _key(value: Any) -> str:
 
 
 def _number(key: str) -> float | None:
-    """Return the number that a text spells, truth values being 1 and 0; None for any other text."""
+    """Return the number that a text represents, with booleans as 1 and 0; None for any other text."""
     truth = {"true": 1.0, "false": 0.0}.get(key.lower())
     if truth is not None:
         return truth

@@ -219,11 +219,11 @@ def _scores(
     context: Context,
     references: References,
 ) -> tuple[dict[str, Score], dict[str, float]]:
-    """Compute the metrics that nothing stops; return their scores and seconds."""
+    """Compute the metrics that can be computed; return their scores and seconds."""
     for name, reason in obstacles.items():
         context.progress.note(f"{name} is left out: {reason}")
     if "utility" in names and "utility" not in obstacles:
-        import_extra("xgboost", "eval")  # better said now than after minutes of work
+        import_extra("xgboost", "eval")  # better reported now than after minutes of work
     floor = independent_columns(tables, np.random.default_rng((context.seed, 1))) if references is True else None
     scores, seconds = {}, {}
     for name in names:
@@ -253,7 +253,7 @@ def _inferred(train: pd.DataFrame, target: str | int | None) -> Schema:
 
 
 def _encoded(train: pd.DataFrame, test: pd.DataFrame | None, synthetic: pd.DataFrame, schema: Schema) -> Tables:
-    """Bring the tables to one meaning."""
+    """Encode the tables alike."""
     frames = {"training": train, "held-out": test, "synthetic": synthetic}
     encoded = encode({role: frame for role, frame in frames.items() if frame is not None}, schema)
     return Tables(encoded["training"], encoded.get("held-out"), encoded["synthetic"])
@@ -279,7 +279,7 @@ def _places(tables: Tables, names: Sequence[str | int], unseen: Mapping[str | in
 
 
 def _obstacle(metric: Metric, tables: Tables, target: int | None) -> str | None:
-    """Say why a metric cannot be computed, and what would help."""
+    """Return why a metric cannot be computed, and what would help."""
     if metric.needs_holdout and tables.test is None:
         return "it needs real rows that the model never saw; give a hold-out as the test table"
     if metric.needs_target and target is None:
@@ -311,7 +311,7 @@ def _score(name: str, tables: Tables, floor: Tables | None, context: Context, *,
 
 
 def _at_holdout_size(metric: Metric, tables: Tables, measured: Measurement, context: Context) -> Measurement:
-    """Add what as many synthetic rows score as there are held-out ones, where only that compares with the ceiling."""
+    """Add the score of as many synthetic rows as are held out, where only that is comparable with the ceiling."""
     if not metric.follows_size or tables.test is None or tables.test.n_rows >= tables.synthetic.n_rows:
         return measured
     fewer = replace(tables, synthetic=tables.synthetic.sample(tables.test.n_rows, context.rng()))

@@ -1,4 +1,4 @@
-"""How far a score could be off by chance: a confidence interval for each, where one can be given.
+"""How far a score could be off by chance: a confidence interval for each, where there is one.
 
 Attacks and membership have an interval of their own. Cross-validated scores have one by their folds, shares one by
 their counts. Means over columns, pairs and laws have one by leaving out a group of the synthetic rows at a time (the
@@ -32,7 +32,7 @@ Interval = tuple[float, float]
 
 
 def interval_of(breakdown: Mapping[str, Any], confidence: float) -> Interval | None:
-    """The interval that the facts behind a score give; None where they give none."""
+    """The interval that follows from the facts behind a score; None if none does."""
     for key in ("interval", "auc_interval"):
         if breakdown.get(key) is not None:
             low, high = breakdown[key]
@@ -64,7 +64,7 @@ def with_jackknife(metric: Metric, tables: Tables, measured: Measurement, contex
 
 
 def _around(value: float, error: float, n: int, confidence: float) -> Interval:
-    """The interval of a mean of few numbers."""
+    """The confidence interval of the mean of a few numbers."""
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)
     reach = normal * STUDENT.get(n - 1, 1.96) / 1.96 * error
     return max(value - reach, 0.0), min(value + reach, 1.0)

@@ -66,7 +66,7 @@ def predicted(train: pd.DataFrame, test: pd.DataFrame, target: str, schema: Sche
 
 
 def matrix(frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Columns as numbers (n, C): labels by their rank among all labels, which both sides of a comparison share."""
+    """Columns as numbers (n, C): labels by their rank among all labels, so that both sides of a comparison share it."""
     from .aggregates import in_numbers
 
     columns = []

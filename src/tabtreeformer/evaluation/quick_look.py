@@ -16,7 +16,7 @@ MAX_ROWS = 1000
 MAX_COLUMNS = 40
 """Maximum columns that are read, spread evenly over the table."""
 FEW_ROWS = 20
-"""Minimum rows of a table to say anything."""
+"""Minimum rows of a table to report anything."""
 WORDS = ((0.6, "hardly"), (0.7, "now and then"), (0.85, "often"), (1.01, "nearly always"))
 """How often rows are recognised as synthetic, by the AUC of a two-sample test."""
 POOR = 0.85
@@ -79,7 +79,7 @@ def _records(scores: Evaluation, metric: str, records: str) -> Sequence[Any]:
 
 
 def _few_rows(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> str | None:
-    """What to say about a table that is too small, or about rows that are all the same."""
+    """The sentence about a table that is too small, or about rows that are all the same."""
     names = [c.name for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
     different = [len(table[names].drop_duplicates()) for table in (real, synthetic)] if names else [1, 1]
     if len(real) >= FEW_ROWS and different[1] > 1:

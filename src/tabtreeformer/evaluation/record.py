@@ -1,4 +1,4 @@
-"""What a model file keeps of an evaluation: figures and their references, nothing of any row."""
+"""What a model file keeps of an evaluation: figures and their references, and no row."""
 
 from __future__ import annotations
 

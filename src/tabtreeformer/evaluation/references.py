@@ -20,13 +20,13 @@ class Tables:
 
     @property
     def holdout(self) -> Table:
-        """The held-out rows, for a metric that cannot do without."""
+        """The held-out rows, for a metric that requires them."""
         if self.test is None:
             raise ConfigError("this metric needs held-out rows; give a test table")
         return self.test
 
     def capped(self, most: int) -> str | None:
-        """Say where only a part of the rows was measured."""
+        """A note if only part of the rows was measured."""
         if min(table.n_rows for table in (self.test, self.synthetic) if table is not None) <= most:
             return None
         return f"measured on {most:,} rows drawn from each table"

@@ -27,11 +27,11 @@ RISK = 0.05
 between training and held-out rows must be larger than this too: of the few attacks that fail on held-out rows, a small
 gap is a large share."""
 ONE_SIDED = NormalDist().inv_cdf(0.95)
-"""Errors by which the attack by density must be above its limits."""
+"""Standard errors by which the attack by density must exceed its limits."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
 DENSITY = "membership_density"
 NEEDED = ("dcr", "membership", "copies")
-"""Without these there is no verdict."""
+"""Required for a verdict."""
 TEST_METRICS = (*NEEDED, *ATTACKS)
 """Metrics that are tests."""
 TESTS = (*TEST_METRICS, "near_copies")

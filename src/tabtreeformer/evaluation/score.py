@@ -41,7 +41,7 @@ class Score:
     ceiling: float | None = None
     """What real held-out rows score against the training rows, the best to expect. None without a hold-out."""
     floor: float | None = None
-    """What independent columns score, each drawn from the training rows: what needs no learning at all."""
+    """What independent columns score, each drawn from the training rows: the score without any learning."""
     breakdown: Mapping[str, Any] = field(default_factory=dict)
     """Plain data behind the number: by column, by pair, by evaluator, and how many rows were used."""
     note: str | None = None
@@ -86,7 +86,7 @@ class Score:
 
 
 def plain(value: Any) -> Any:
-    """Return the value as JSON knows it: lists, dicts with text keys, Python numbers, None for NaN and infinities."""
+    """Return the value in JSON's types: lists, dicts with text keys, Python numbers, None for NaN and infinities."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -49,7 +49,7 @@ def sequence_scores(
 
 
 def _ordered(tables: Tables, link: Link, order: Any) -> pd.DataFrame:
-    """Rows in the order of their parents, with the number of the parent."""
+    """Rows in the order of their parents, each with the number of its parent."""
     parents = parent_numbers(tables[link.child], tables[link.parent], link)
     rows = tables[link.child].reset_index(drop=True).assign(**{"\0parent": parents})
     return rows[parents >= 0].sort_values(["\0parent", order], kind="stable").reset_index(drop=True)

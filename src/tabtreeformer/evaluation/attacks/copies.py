@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..encoding import Table
 
 DIGITS = 12
-"""Numbers are equal that agree to this many significant digits: scaling there and back costs the last ones."""
+"""Numbers that agree to this many significant digits count as equal: scaling there and back loses the last ones."""
 
 
 def found_in(queries: Table, reference: Table) -> NDArray[np.bool_]:
-    """Say of each query row whether the reference table has a row equal in all columns, missing equal to missing.
+    """Return for each query row whether the reference table has a row equal in all columns; missing equals missing.
 
     Rows are looked up by a hash of 64 bits and then compared value by value, so that time and memory are linear.
     """

@@ -1,6 +1,6 @@
 """Are the synthetic rows new, or are training rows hidden among them?
 
-Three questions, of which no one alone is enough: are they closer to the training rows than fresh real rows are (dcr)?
+Three questions, none of which is enough alone: are they closer to the training rows than fresh real rows are (dcr)?
 Are some equal to training rows (copies)? Is the closest training row suspiciously closer than the second
 (neighbour_ratio)? What an attacker could do with the rows is measured in other modules: `membership`, `singling_out`,
 `linkability`, `inference`.
@@ -89,7 +89,7 @@ def copies(tables: Tables, context: Context) -> Measurement:
 
 
 def _to_training(tables: Tables, table: Table, context: Context) -> tuple[NDArray[np.int64], Neighbours]:
-    """Return the rows asked about, and their nearest training rows.
+    """Return the query rows and their nearest training rows.
 
     Equal counts on both sides: as many as there are held-out rows, at most `max_queries`.
     """

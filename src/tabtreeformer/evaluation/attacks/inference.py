@@ -22,7 +22,7 @@ from .risk import Risk, shared_confidence, worst
 TOLERANCE, OF_RANGE = 0.05, 0.01
 """A number is guessed where the guess is off by at most this share of it; a date, by this share of the common range."""
 COMMON = (0.01, 0.99)
-"""Quantiles of training and held-out dates together between which their common range is: one far date moves neither."""
+"""Quantiles of training and held-out dates together that bound their common range: one outlying date moves neither."""
 MAX_SECRETS = 20
 """Columns that are attacked where none are named."""
 
@@ -30,7 +30,7 @@ MAX_SECRETS = 20
 def inference(tables: Tables, context: Context) -> Measurement:
     """Largest risk, over the sensitive columns, that a training row's value is guessed beyond held-out rows' values.
 
-    The interval of each column is wide enough that all of them hold together.
+    Intervals are widened so that all of them hold simultaneously.
     """
     features = tables.train.features
     if len(features) < 2:
@@ -98,7 +98,7 @@ def _hits(rows: Table, place: int, guesses: Any, slack: float | None) -> int:
 
 
 def _naive(table: Table, place: int) -> float | int:
-    """What one would guess of anybody: the commonest category, or the median."""
+    """The guess without any knowledge of the row: the most common category, or the median."""
     column = table.columns[place]
     if table.features[place].categorical:
         return int(np.bincount(column).argmax())

@@ -17,7 +17,7 @@ from ..score import Measurement
 from .risk import Risk
 
 SPLITS = 4
-"""Ways in which the columns are parted at random; each is tried on an equal part of the rows attacked."""
+"""Random splits of the columns; each is tried on an equal share of the attacked rows."""
 
 
 def linkability(tables: Tables, context: Context) -> Measurement:
@@ -40,7 +40,7 @@ def linkability(tables: Tables, context: Context) -> Measurement:
     risk = Risk.of(
         train=counts["training rows"],
         control=counts["held-out rows"],
-        baseline=n_train / tables.synthetic.n_rows,  # two synthetic rows drawn blindly are the same this often
+        baseline=n_train / tables.synthetic.n_rows,  # two synthetic rows drawn at random are the same row this often
         attacks=(n_train, n_control),
         confidence=context.confidence,
     )
@@ -52,7 +52,7 @@ def linkability(tables: Tables, context: Context) -> Measurement:
 def linked(
     space: Gower, rows: Table, halves: tuple[list[int], list[int]], context: Context, name: str
 ) -> NDArray[np.bool_]:
-    """Say of each row whether both halves of it have the same nearest synthetic row."""
+    """Return for each row whether both of its halves have the same nearest synthetic row."""
     found = space.nearest(rows, halves, context.progress, f"{name} in {context.label}")
     linked: NDArray[np.bool_] = found[:, 0] == found[:, 1]
     return linked

@@ -36,7 +36,7 @@ class MembershipAttack:
     true_positives: float
     """Share of members that score above all but `false_positives` of the others."""
     interval: tuple[float, float]
-    """Of the true-positive rate; the threshold, which is an estimate too, is allowed for."""
+    """Interval of the true-positive rate; it allows for the threshold being an estimate too."""
     false_positives: float
     """The share of others that the threshold lets pass at most."""
     members: int
@@ -118,7 +118,7 @@ def _finite(scores: ArrayLike, who: str) -> NDArray[np.float64]:
 def _auc_interval(
     members: NDArray[np.float64], others: NDArray[np.float64], area: float, confidence: float
 ) -> tuple[float, float]:
-    """DeLong's interval: the variance of each row's share of the AUC, on either side."""
+    """DeLong's interval, from the variance of each row's share of the AUC on either side."""
     variance = 0.0
     for rows, against in ((members, others), (-others, -members)):
         order = np.sort(against)
@@ -138,7 +138,7 @@ def _rate_interval(
 ) -> tuple[float, float]:
     """Draw where the threshold might have fallen with other held-out rows, then the rate above it (Jeffreys).
 
-    `others` descend. Of n of them the one in place k has a share of the population above it that is Beta(k + 1, n - k).
+    `others` are in descending order: the share of the population above number k of n is Beta(k + 1, n - k) distributed.
     """
     share = rng.beta(let_pass + 1, len(others) - let_pass, DRAWS)
     thresholds = others[np.minimum((share * len(others)).astype(np.int64), len(others) - 1)]

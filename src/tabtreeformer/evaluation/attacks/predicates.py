@@ -1,4 +1,4 @@
-"""Sentences about a row ("age ≥ 71 and city = Bern"), and how many rows of a table they are true of."""
+"""Predicates on a row ("age ≥ 71 and city = Bern"), and how many rows of a table satisfy them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Clause:
 
     @classmethod
     def about(cls, table: Table, place: int, relation: Relation, value: float | int) -> Clause:
-        """Make a clause; what is missing can only be, or not be."""
+        """Make a clause; a missing value can only be tested for being missing."""
         missing = value == MISSING if table.features[place].categorical else bool(np.isnan(value))
         if missing:
             return cls(place, Relation.THERE if relation is Relation.OTHER else Relation.MISSING)
         return cls(place, relation, value)
 
     def holds(self, table: Table) -> NDArray[np.bool_]:
-        """Say of each row whether it is so."""
+        """Return for each row whether the clause holds."""
         column = table.columns[self.place]
         if self.relation in _COMPARE:
             true: NDArray[np.bool_] = _COMPARE[self.relation](column, self.value)
@@ -73,16 +73,16 @@ Predicate = tuple[Clause, ...]
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What predicates are true of in a table."""
+    """The rows of a table that satisfy each predicate."""
 
     counts: NDArray[np.int64]
-    """Rows that each is true of."""
+    """Number of rows that satisfy each predicate."""
     rows: NDArray[np.int64]
     """The first of them, 0 where there is none."""
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """Which of the predicates are true of exactly one row."""
+        """Which of the predicates are satisfied by exactly one row."""
         alone: NDArray[np.bool_] = self.counts == 1
         return alone
 
@@ -93,12 +93,12 @@ class Matches:
 
 
 def count(predicate: Predicate, table: Table) -> int:
-    """Rows of the table that a predicate is true of."""
+    """Rows of the table that satisfy a predicate."""
     return int(np.count_nonzero(_holds(predicate, table)))
 
 
 def match(predicates: Sequence[Predicate], table: Table) -> Matches:
-    """Look for the rows of the table that each predicate is true of."""
+    """Find the rows of the table that satisfy each predicate."""
     found = Matches(np.zeros(len(predicates), dtype=np.int64), np.zeros(len(predicates), dtype=np.int64))
     by_place: dict[int, list[int]] = {}
     for index, predicate in enumerate(predicates):

@@ -23,7 +23,7 @@ CERTAIN = 1 - 1e-9
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of successes, drawn a little towards one half, and the half-width of its Wilson score interval."""
+    """A success rate, pulled a little towards one half, and the half-width of its Wilson score interval."""
 
     value: float
     error: float
@@ -46,7 +46,7 @@ class Risk:
     control: float
     """The same attack on held-out rows."""
     baseline: float
-    """A guess that knows nothing of the row, on training rows."""
+    """A guess made without knowledge of the row, on training rows."""
     attacks: Mapping[str, int]
     """Attacks made on each side."""
     value: float
@@ -116,12 +116,12 @@ class Risk:
 
 
 def shared_confidence(n_risks: int, confidence: float = CONFIDENCE) -> float:
-    """Confidence of each of several intervals that hold all together with `confidence` (Bonferroni)."""
+    """Confidence of each of several intervals such that all hold together with `confidence` (Bonferroni)."""
     return 1 - (1 - confidence) / max(n_risks, 1)
 
 
 def worst(risks: Sequence[Risk]) -> Risk:
-    """Return the one that is most surely a leak: the highest lower end."""
+    """Return the most certain leak: the one with the highest lower end."""
     return max(risks, key=lambda risk: (risk.low, risk.sureness))
 
 

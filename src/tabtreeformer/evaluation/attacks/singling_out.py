@@ -1,4 +1,4 @@
-"""Singling out: do sentences that are true of one synthetic row turn out to be true of exactly one real row?
+"""Singling out: do predicates that one synthetic row satisfies turn out to isolate exactly one real row?
 
 Giomi et al. (PoPETs 2023), section 4.1, after Cohen and Nissim. Univariate predicates name a value that one synthetic
 row has, or an extreme; multivariate ones take a synthetic row and a few of its columns, numbers by "at least" above the
@@ -28,14 +28,14 @@ from .risk import Risk, shared_confidence, worst
 N_COLUMNS = 3
 """Columns of a multivariate predicate."""
 ATTEMPTS = 15
-"""Sentences tried for each that is wanted; where columns are coarse few of them single anybody out."""
+"""Predicates tried for each that is wanted; where columns are coarse, few of them isolate anybody."""
 BATCH = 1000
 GLANCE = 500
-"""Rows on which most sentences already prove true of more than one."""
+"""Rows on which most predicates already prove to match more than one."""
 MAX_ROWS = 50_000
 """Synthetic rows that predicates are made from."""
 FEWEST = 10
-"""With fewer predicates than this nothing can be said."""
+"""With fewer predicates than this, there is no result."""
 SIZES = 10
 """Sizes of the control table from which the success at the size of the training table is extrapolated."""
 
@@ -103,7 +103,7 @@ def _risk(
     return risk if at_equal_size.low > 0 else replace(risk, low=0.0)
 
 
-# ---- the sentences
+# ---- the predicates
 
 
 def univariate(table: Table, most: int, rng: np.random.Generator) -> list[Predicate]:
@@ -127,14 +127,14 @@ def univariate(table: Table, most: int, rng: np.random.Generator) -> list[Predic
 
 
 def multivariate(table: Table, most: int, width: int, rng: np.random.Generator) -> list[Predicate]:
-    """Sentences about a few columns of one row that are true of no other."""
+    """Predicates on a few columns that one row satisfies and no other."""
     medians = [
         0.0 if feature.categorical or np.isnan(column).all() else float(np.nanmedian(column))
         for feature, column in zip(table.features, table.columns, strict=True)
     ]
     some = table.take(slice(GLANCE))
     found: dict[Predicate, None] = {}
-    # The number of different sentences is limited: twice as many draws find most of them.
+    # The number of different predicates is limited: twice as many draws find most of them.
     attempts = min(ATTEMPTS * most, 2 * table.n_rows * math.comb(len(table.features), width))
     for start in range(0, attempts, BATCH):
         rows = rng.integers(table.n_rows, size=min(BATCH, attempts - start))
@@ -150,7 +150,7 @@ def multivariate(table: Table, most: int, width: int, rng: np.random.Generator) 
 
 
 def _clause(table: Table, place: int, row: int, median: float) -> Clause:
-    """Say of a row what it shares with fewest others: its category, or a number that is extreme."""
+    """The clause on a row's column that the fewest others satisfy: its category, or an extreme number."""
     value = table.columns[place][row].item()
     if table.features[place].categorical:
         return Clause.about(table, place, Relation.EQUAL, value)
@@ -158,7 +158,7 @@ def _clause(table: Table, place: int, row: int, median: float) -> Clause:
 
 
 def at_random(table: Table, n: int, width: int, rng: np.random.Generator) -> list[Predicate]:
-    """Sentences that take any columns, relations and values: what costs no synthetic rows but their ranges."""
+    """Predicates of random columns, relations and values, which need only the ranges of the synthetic rows."""
     values = [np.unique(column) for column in table.columns]
 
     def clause(place: int) -> Clause:

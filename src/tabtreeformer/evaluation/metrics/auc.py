@@ -20,7 +20,7 @@ def auc(positive: NDArray[Any], negative: NDArray[Any]) -> float:
 
 
 def weighted_auc(classes: NDArray[np.integer[Any]], scores: NDArray[Any]) -> float:
-    """Return the AUC of each class against all others, weighted by how many rows are of the class.
+    """Return the AUC of each class against all others, weighted by the number of rows of the class.
 
     Shapes: classes (N,), scores (N, n_classes). For two classes this is the usual AUC.
     """

@@ -58,7 +58,7 @@ def _pairwise(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
 
 
 def _centre_and_norm(column: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean, and the length of what is left without it, computed so that squares do not overflow."""
+    """Return the mean, and the norm of the residuals, computed so that squares do not overflow."""
     centre = float(column.mean())
     rest = column - centre
     largest = float(np.abs(rest).max())

@@ -1,6 +1,6 @@
 """Detection on derived columns: differences, ratios, last digits, patterns of gaps, and which laws a row keeps.
 
-Trees cut one column at a time, and find a sum that does not add up only where they are shown the difference.
+Trees split one column at a time, and find a sum that does not add up only if they are given the difference.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .grain import MAX_DECIMALS, SPARE, roundings
 from .laws import as_frame, found_laws
 
 MAX_PAIRS = 20
-"""Pairs of numbers whose difference and ratio are shown: those that go together most."""
+"""Pairs of numbers whose difference and ratio are added: those that correlate most."""
 MIN_CORRELATION = 0.3
 MAX_PATTERNS = 30
 """Patterns of gaps that are distinguished."""
@@ -30,7 +30,7 @@ CORRELATED = 5_000
 
 
 def detection_derived(tables: Tables, context: Context) -> Measurement:
-    """The same two-sample test on the columns and what can be derived from them; 0.5 is best."""
+    """The same two-sample test on the columns and columns derived from them; 0.5 is best."""
     pairs = context.once("derived pairs", lambda: _pairs(tables.train, context))
     wider = replace(
         tables,
@@ -72,7 +72,7 @@ def _widened(table: Table, train: Table, tables: Tables, pairs: list[tuple[int, 
 
 
 def _pairs(train: Table, context: Context) -> list[tuple[int, int]]:
-    """Numbers that go together most, both of the same sort."""
+    """The numbers that correlate most, both of the same sort."""
     some = train.sample(CORRELATED, context.rng())
     found = []
     for i, j in combinations(some.numeric, 2):
@@ -100,7 +100,7 @@ def _gaps(table: Table) -> NDArray[np.bool_]:
 
 
 def _patterns(train: Table) -> dict[bytes, int] | None:
-    """The commonest patterns of gaps, numbered from 1; None where nothing is missing."""
+    """The most common patterns of gaps, numbered from 1; None if nothing is missing."""
     gaps = _gaps(train)
     if not gaps.any():
         return None

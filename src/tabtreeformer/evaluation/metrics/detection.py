@@ -1,6 +1,6 @@
 """Detection: can a classifier distinguish synthetic rows from real ones?
 
-It sees all columns together, and so finds what Shape and Trend, which look at one and two, must miss.
+It sees all columns together, and so finds what Shape and Trend, which see one and two at a time, must miss.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_ROWS = 20_000
 TWINS = 0.35
 """Chance seldom gives an AUC below this; rows that are in both tables do."""
 MAX_CATEGORIES = 32
-"""Columns of more categories are split by the order of their codes: with free choice among many categories trees find
-so much chance in them that they see nothing else, and two tables that differ plainly score one half."""
+"""Columns with more categories are split by the order of their codes: free to group many categories, trees overfit them
+and miss everything else, and two tables that plainly differ score one half."""
 FOLDS = 5
 ROUNDS = 100
 SETTINGS = {
@@ -43,7 +43,7 @@ SETTINGS = {
 def detection(tables: Tables, context: Context) -> Measurement:
     """Cross-validated AUC of gradient-boosted trees, real training rows against synthetic rows; 0.5 is best.
 
-    As many rows of the one as of the other. A little below 0.5 is chance: the folds disagree about what is left to see.
+    Both tables have the same number of rows. A little below 0.5 is chance: the folds disagree about the noise.
     """
     rng = context.rng()
     n_rows = min(tables.train.n_rows, tables.synthetic.n_rows, MAX_ROWS)
@@ -64,7 +64,7 @@ def detection(tables: Tables, context: Context) -> Measurement:
 
 
 def _note(tables: Tables, value: float) -> str | None:
-    """Say what the number does not say by itself."""
+    """Return what the reader must know besides the number."""
     if value < TWINS:
         return "far below one half: rows of one table are in the other too, and were learned as belonging there"
     if min(tables.train.n_rows, tables.synthetic.n_rows) > MAX_ROWS:

@@ -21,7 +21,7 @@ from ..encoding import Table
 
 EVALUATORS = ("LN", "RF", "XGB")
 LARGEST = 1e30
-"""Numbers beyond this are taken for it: squares of them must fit, and forests compute in single precision."""
+"""Numbers beyond this are replaced by it: their squares must not overflow, and forests compute in single precision."""
 DENSE_CELLS = 20_000_000
 """Linear regression solves a matrix up to this size directly; a larger one in steps, without writing out its zeros."""
 
@@ -63,12 +63,12 @@ SPACES: Mapping[str, EvaluatorSpace] = {
 
 
 def quick_settings(evaluator: str) -> dict[str, Any]:
-    """Return settings that do well on most tables."""
+    """Return settings that work well on most tables."""
     return {name: parameter.default for name, parameter in SPACES[evaluator].items()}
 
 
 class Scaler:
-    """Numbers to mean 0 and deviation 1 among the rows learned from; missing ones to the median, or as they are."""
+    """Scales numbers to mean 0 and deviation 1 over the rows learned from; missing ones become the median, or stay."""
 
     def __init__(self, table: Table) -> None:
         """Learn the scale of each numeric column."""
@@ -129,7 +129,7 @@ def fit_and_predict(
 ) -> NDArray[np.float64]:
     """Fit a model on a matrix and its target; return numbers (N,), or the probability of each class (N, n_classes).
 
-    Classes that the rows learned from lack get probability 0; where there is only one, it is all that is predicted.
+    Classes absent from the rows learned from get probability 0; if there is only one, it is always predicted.
     """
     matrix, target = learned_from
     if n_classes is None:
@@ -146,7 +146,7 @@ def fit_and_predict(
 
 
 def _fitted(model: Any, matrix: Any, target: NDArray[Any]) -> Any:
-    """Fit; warnings of a regression that has not quite converged are hidden, as its ranking no longer changes."""
+    """Fit; warnings that a regression has not fully converged are hidden, because its ranking no longer changes."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

@@ -19,12 +19,12 @@ from ..score import Measurement
 from .correlation import correlations
 
 DECIMALS = 14
-"""Numbers are compared to this many decimals, so that rounding in the last bit is no difference."""
+"""Numbers are compared to this many decimals, so that rounding in the last bit makes no difference."""
 UNSEEN = 1e-6
-"""What SDMetrics counts for a category that the real rows never had."""
+"""The frequency that SDMetrics assumes for a category that the real rows never had."""
 BINS = 10
 STRONG_CORRELATION, STRONG_ASSOCIATION = 0.5, 0.3
-"""Above these a pair of real columns has a trend worth keeping, says SDMetrics since version 0.27."""
+"""Above these, a pair of real columns has a strong trend, as SDMetrics defines it since version 0.27."""
 
 
 # ---- Shape
@@ -79,10 +79,10 @@ def total_variation_complement(real: NDArray[np.int32], synthetic: NDArray[np.in
 
 
 def trend(tables: Tables, context: Context) -> Measurement:
-    """Mean over the pairs of columns of how alike their relation is in real and synthetic rows; 1 is best.
+    """Mean over the pairs of columns of how similar their relation is in real and synthetic rows; 1 is best.
 
-    Two numbers: how near their correlations are. Else: how much the two tables of joint shares have in common, numbers
-    being cut into ten bins of their own table. The paper, and SDMetrics up to 0.26, average over all pairs; so do we.
+    Two numbers: how close their correlations are. Otherwise: the overlap of the two tables of joint shares, numbers being
+    cut into ten bins of their own table. The paper, and SDMetrics up to 0.26, average over all pairs; so do we.
     Since 0.27 SDMetrics averages over pairs with a strong trend in the real rows: `strong` in the breakdown.
     """
     records = _pairs(tables, context)

@@ -25,7 +25,7 @@ FINEST = 2**24
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Rows as they are compared: numbers in units, or codes; and where numbers are missing, if any are."""
+    """Encoded rows: numbers in units, or codes; and where numbers are missing, if any are."""
 
     columns: tuple[NDArray[np.int32], ...]
     missing: tuple[NDArray[np.bool_] | None, ...]
@@ -36,10 +36,10 @@ class _Points:
 
 
 class Gower:
-    """A table in which the nearest row can be looked for."""
+    """A table in which nearest rows are searched."""
 
     def __init__(self, reference: Table, *others: Table) -> None:
-        """Take the range of each number from the reference and all tables that will be asked about."""
+        """Take the range of each number from the reference and all tables that will be queried."""
         self.unit = min(FINEST, (2**31 - 1) // len(reference.features))
         self._ends = {place: _ends([t.columns[place] for t in (reference, *others)]) for place in reference.numeric}
         self._reference, self._n_rows = self._place(reference), reference.n_rows
@@ -47,7 +47,7 @@ class Gower:
     def nearest(
         self, queries: Table, groups: Sequence[Sequence[int]], progress: Progress, name: str
     ) -> NDArray[np.int64]:
-        """Find each query's nearest reference row by each group of columns, (n, groups); the first among equals."""
+        """Find each query's nearest reference row by each group of columns, (n, groups); of ties, the first."""
 
         def by_group(block: _Block) -> list[NDArray[np.int32]]:
             return [block.total(group) for group in groups]

@@ -1,4 +1,4 @@
-"""Grain: do numbers end in the digits that people gave them? Whole thousands, half dollars, .99."""
+"""Grain: are numbers rounded as people round them? Whole thousands, half dollars, .99."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..score import Measurement
 Floats = NDArray[np.float64]
 
 MAX_DECIMALS = 9
-"""Numbers of more decimals have no last digit that somebody chose."""
+"""Numbers with more decimals have no last digit that somebody chose."""
 SPARE = 100
 """One training value in this many may have more decimals than the others."""
 ENDINGS = (25, 5, 1)
-"""A number is of the coarsest of these, in steps of its last digit that is not 0."""
+"""A number belongs to the coarsest of these, in steps of its last nonzero digit."""
 
 
 def grain(tables: Tables, context: Context) -> Measurement:
-    """One minus the distance between the shares of roundings, mean over the numbers; 1 is best."""
+    """One minus the distance between the shares of roundings, averaged over numeric columns; 1 is best."""
     records = []
     for place in tables.train.numeric:
         feature = tables.train.features[place]
@@ -38,7 +38,7 @@ def grain(tables: Tables, context: Context) -> Measurement:
 
 
 def similarity(real: Floats, new: Floats) -> tuple[float, float] | None:
-    """How alike two columns are in how their numbers are rounded, and how alike two samples of the real one would be.
+    """How similarly two columns are rounded, and how similarly two samples of the real one would be.
 
     None where the real ones have no last digit.
     """

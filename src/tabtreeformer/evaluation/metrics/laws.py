@@ -1,6 +1,6 @@
 """Laws: what always, or nearly always, holds in the training rows, and how often it holds in others.
 
-Shape and Trend do not see whether a total is the sum of its parts. Laws are searched in the training rows, whatever
+Shape and Trend do not see whether a total is the sum of its parts. Laws are found in the training rows, whatever
 wrote the synthetic ones, and each is checked row by row.
 """
 
@@ -25,7 +25,7 @@ MAX_ROWS = 20_000
 MIN_KEPT = 0.95
 """A law holds in at least this share of the training rows that it applies to."""
 MIN_APPLIES = 20
-"""Rows that a law must apply to for a share to say anything."""
+"""Rows that a law must apply to for its share to be meaningful."""
 MAX_TICKS = 2.0**62
 
 
@@ -58,7 +58,7 @@ def laws(tables: Tables, context: Context) -> Measurement:
 
 
 def found_laws(tables: Tables, context: Context) -> list[Found]:
-    """Laws of the training rows, searched once per evaluation."""
+    """Laws of the training rows, found once per evaluation."""
     return context.once("laws", lambda: _search(tables.train, context))
 
 

@@ -48,7 +48,7 @@ class Neighbours:
 
 
 class Space:
-    """A table whose rows can be searched: what is near and far is learned from them."""
+    """A table whose rows can be searched; the scale of distances is learned from them."""
 
     def __init__(self, reference: Table) -> None:
         """Learn the quantiles of the numbers, missing ones placed at the median, and which categories there are."""
@@ -64,7 +64,7 @@ class Space:
 
         points, n_queries = self._place(queries), queries.n_rows
         distances, rows = np.empty((n_queries, 2)), np.empty((n_queries, 2), dtype=np.int64)
-        # On a busy machine threads that wait for each other cost more than they gain in products this small.
+        # On a busy machine, threads that wait for each other cost more than they gain for products this small.
         with threadpool_limits(1, "blas"), stage(progress, name, n_queries) as advance:
             for start in range(0, n_queries, BLOCK_QUERIES):
                 block = slice(start, start + BLOCK_QUERIES)
@@ -72,7 +72,7 @@ class Space:
                 rows[block] = _candidates(some, self._reference)
                 distances[block] = _distances(some, self._reference, rows[block])
                 advance(len(some.norms))
-        # What looked nearer in single precision may turn out to be the farther one by a hair.
+        # The nearer row in single precision may turn out to be slightly farther in double precision.
         swap = distances[:, 1] < distances[:, 0]
         distances[swap], rows[swap] = distances[swap, ::-1], rows[swap, ::-1]
         return Neighbours(distances, rows)
@@ -80,8 +80,8 @@ class Space:
     def _place(self, table: Table) -> Points:
         """Return the rows of a table as points.
 
-        As a one-hot encoder does that ignores the unknown, categories that no reference row has are passed over: their
-        codes meet no other, and they do not count in the norm.
+        Like a one-hot encoder that ignores unknown values, categories that no reference row has are skipped: their
+        codes match no other, and they do not count in the norm.
         """
         numbers = np.empty((table.n_rows, len(self._scales)), dtype=np.float32)
         for column, (place, median, scale) in enumerate(zip(table.numeric, self._medians, self._scales, strict=True)):
@@ -95,7 +95,7 @@ class Space:
 
 
 class Quantiles:
-    """What scikit-learn's QuantileTransformer does to one column, to the last bit, and many times faster."""
+    """Does what scikit-learn's QuantileTransformer does to one column, to the last bit, and many times faster."""
 
     # NOTE[PAPER]: the paper says 1000 quantiles, found by scikit-learn, whose default learns from a random 10,000 rows;
     # we learn from all of them, because distances should not depend on a seed.
@@ -104,7 +104,7 @@ class Quantiles:
         """Find the quantiles: 1000 of them, or one per row where there are fewer rows."""
         self._shares = np.linspace(0, 1, min(QUANTILES, len(values)))
         values = np.sort(values)
-        # By way of per cent, as there: a rounding error in a rank moves values that occur more than once.
+        # Through percentages, as there: a rounding error in a rank moves values that occur more than once.
         ranks = (len(values) - 1) * (self._shares * 100 / 100)
         lower = np.floor(ranks).astype(np.int64)
         upper, part = np.minimum(lower + 1, len(values) - 1), ranks - lower
@@ -112,7 +112,7 @@ class Quantiles:
         self._values = np.where(part < 0.5, low + gap * part, values[upper] - gap * (1 - part))
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the share of rows below each value, from 0 to 1; half way where many rows have the very value."""
+        """Return the share of rows below each value, from 0 to 1; halfway between both ends for ties."""
         upwards = np.interp(values, self._values, self._shares)
         downwards = -np.interp(-values, -self._values[::-1], -self._shares[::-1])
         result = 0.5 * (upwards + downwards)
@@ -122,7 +122,7 @@ class Quantiles:
 
 
 def _seen(codes: NDArray[np.int32], n_labels: int) -> NDArray[np.bool_]:
-    """Say of each code whether the column has it, (n_labels + 1,); what is missing is known everywhere."""
+    """Return for each code whether the column has it, (n_labels + 1,); a missing value is always known."""
     seen = np.zeros(n_labels + 1, dtype=np.bool_)
     seen[codes] = True
     seen[MISSING] = True
@@ -162,7 +162,7 @@ def _candidates(queries: Points, reference: Points) -> NDArray[np.int64]:
 
 
 class _Room:
-    """The memory of one block of comparisons, used again for the next."""
+    """The memory of one block of comparisons, reused for the next."""
 
     def __init__(self, n_queries: int, n_rows: int, n_codes: int) -> None:
         self._products = np.empty((n_queries, n_rows), dtype=np.float32)

@@ -24,14 +24,14 @@ from .evaluators import EVALUATORS, LARGEST, Scaler, fit_and_predict, quick_sett
 TRAINING = ("utility", "training rows")
 """Where a context remembers what evaluators learned from the real rows, which is the same for all synthetic tables."""
 QUICK_ROWS = 50_000
-"""Rows that `quick` learns from at most; beyond them scores change little and forests take long."""
+"""Maximum rows that `quick` learns from; with more, scores change little and forests take long."""
 
 
 def relative_error(real: float, synthetic: float) -> float:
     """Return the share of the real score that synthetic rows lose; negative where they gain, NaN where real is 0.
 
-    Signed, as only that gives the paper's printed summary. The size of the real score divides, so that the sign keeps
-    its meaning where an R² is below zero.
+    Signed, because only that reproduces the paper's printed summary. The absolute real score is the divisor, so that
+    the sign keeps its meaning if an R² is below zero.
     """
     return (real - synthetic) / abs(real) if real else float("nan")
 
@@ -56,7 +56,7 @@ def summarise(real: Sequence[float], synthetic: Sequence[float]) -> Summary:
 
 
 def why_not(tables: Tables, target: int) -> str | None:
-    """Say why nothing can be predicted, if so."""
+    """Return why nothing can be predicted, if so."""
     feature = tables.train.features[target]
     if len(tables.train.features) == 1:
         return f"the target {feature.name!r} is the only column, so that there is nothing to predict it from"
@@ -118,7 +118,7 @@ def _score_all(test: Table, table: Table, label: str, context: Context) -> dict[
     answers, truth = _target(table, target), _target(test, target)
     table, test = table.without(target), test.without(target)
     if n_classes is not None and len(np.unique(answers)) < 2:
-        return dict.fromkeys(EVALUATORS, 0.5)  # a single class, or no row at all, says nothing of the others
+        return dict.fromkeys(EVALUATORS, 0.5)  # one class, or no row at all, teaches nothing about the others
     if not len(answers):
         return dict.fromkeys(EVALUATORS, float("nan"))
     scaler = Scaler(table)
@@ -137,7 +137,7 @@ def _score_all(test: Table, table: Table, label: str, context: Context) -> dict[
 
 
 def _present(table: Table, target: int) -> NDArray[np.bool_]:
-    """Say which rows have a target that the training rows know."""
+    """Return which rows have a target that occurs in the training rows."""
     column, feature = table.columns[target], table.features[target]
     present: NDArray[np.bool_] = (
         (column != MISSING) & (column <= feature.n_known) if feature.categorical else ~np.isnan(column)
@@ -157,7 +157,7 @@ def r_squared(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> flo
     NaN where the errors are too large, or the variance too small, for their ratio to be a number.
     """
     spread = truth - truth.mean()
-    scale = np.abs(spread).max()  # keeps squares within what a float can hold
+    scale = np.abs(spread).max()  # keeps squares within the range of a float
     if not scale:
         return float("nan")
     with np.errstate(over="ignore"):
