@@ -22,7 +22,7 @@ import pandas as pd
 
 from tabtreeformer import Schema, evaluate
 from tabtreeformer._runtime.progress import Silent
-from tabtreeformer.evaluation import findings
+from tabtreeformer.evaluation import findings, repeats
 from tabtreeformer.evaluation.attacks.risk import CONFIDENCE
 from tabtreeformer.evaluation.safety import TEST_METRICS
 from tabtreeformer.privacy.gate.level import Comparison, expose
@@ -74,8 +74,11 @@ def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], place: str,
             for (own, rest), synthetic in zip((halves, halves[::-1]), written, strict=True)
         ]
         population = rows[: n_train + n_held]
-        if expose("real rows", population, comparisons, schema, np.random.SeedSequence(seed)).until("balanced") < 1:
+        exposure = expose("real rows", population, comparisons, schema, np.random.SeedSequence(seed))
+        if exposure.until("balanced") < 1:
             raised.add("level")
+        if any(repeats(found, confidence).leak for found in exposure.repeated):
+            raised.add("repeated")
     return raised
 
 

@@ -30,8 +30,8 @@ from benchmarks.measured import append, known_in, names, parser
 from benchmarks.pages import as_table, put
 from tabtreeformer import Schema, TabTreeFormer, evaluate
 from tabtreeformer.config.presets import PRESETS
-from tabtreeformer.evaluation.attacks.rows import Calibration, both, outcome
-from tabtreeformer.evaluation.encoding import encode
+from tabtreeformer.evaluation.attacks.rows import Calibration, outcome
+from tabtreeformer.evaluation.encoding import both, encode
 
 NINE = (
     "iris", "boston", "diabetes", "breast-w", "wdbc", "credit-g", "qsar-biodeg", "bank-marketing", "adult",

@@ -78,12 +78,12 @@ def test_a_file_that_knows_its_rows_is_a_finding_of_its_own(monkeypatch):
 
 def test_one_far_value_changes_no_distance():
     from tabtreeformer.evaluation.encoding import encode
-    from tabtreeformer.privacy.shadows import _distances
+    from tabtreeformer.evaluation.attacks.repeated import nearest
 
     real, new = rows(200, 1), rows(400, 2)
     tables = encode({"training": real, "synthetic": new}, Schema.infer(real))
     far = encode({"training": real, "synthetic": pd.concat([new, new.head(1).assign(size=1e12)])}, Schema.infer(real))
-    before, after = (_distances(t["training"], t["synthetic"]) for t in (tables, far))
+    before, after = (nearest(t["training"], t["synthetic"], 5) for t in (tables, far))
     assert np.allclose(before, after)
 
 

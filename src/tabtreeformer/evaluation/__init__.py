@@ -10,7 +10,7 @@ from .catalogue import METRICS
 from .evaluate import Evaluation, evaluate
 from .metrics.utility import Summary, relative_error, summarise
 from .record import to_record
-from .safety import Finding, findings, tells_members
+from .safety import Finding, findings, repeats, tells_members
 from .score import Score
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "findings",
     "membership_attack",
     "relative_error",
+    "repeats",
     "summarise",
     "tells_members",
     "to_record",

@@ -78,6 +78,12 @@ class Table:
         return self if n_rows >= self.n_rows else self.take(rng.choice(self.n_rows, n_rows, replace=False))
 
 
+def both(first: Table, second: Table) -> Table:
+    """The rows of two tables, one after the other."""
+    pairs = zip(first.columns, second.columns, strict=True)
+    return Table(first.features, tuple(np.concatenate(pair) for pair in pairs))
+
+
 def left_out(schema: Schema) -> dict[str | int, str]:
     """Columns that are not compared, and why: keys and free text are replaced, and have no distribution to keep."""
     reasons = {IDENTIFIER: "a key has no distribution", TEXT: "free text is not compared"}

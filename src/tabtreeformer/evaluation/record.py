@@ -15,6 +15,7 @@ QUALITY = (
 _FACTS = (
     "true_positives", "true_positives_interval", "false_positives", "auc_interval", "train", "control", "baseline",
     "interval", "column", "mode", "violation", "near_copies", "true_positives_at_10", "released",
+    "repeated",
 )  # fmt: skip
 """Parts of a breakdown that are kept; others may name rows."""
 

@@ -22,6 +22,8 @@ TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
 """Largest AUC of the density attack at each level of privacy, unless chance alone reaches more."""
 TRACED = 0.02
 """Largest share of members that it may be sure of, at 1 % false positives, unless chance alone reaches more."""
+REPEATED = 0.01
+"""Largest share of rows that may repeat rows that were learned, unless chance alone explains more."""
 RISK = 0.05
 """Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible. The gap
 between training and held-out rows must be larger than this too: of the few attacks that fail on held-out rows, a small
@@ -34,8 +36,8 @@ NEEDED = ("dcr", "membership", "copies")
 """Required for a verdict."""
 TEST_METRICS = (*NEEDED, *ATTACKS)
 """Metrics that are tests."""
-TESTS = (*TEST_METRICS, "near_copies")
-"""Tests of a table; near copies come with the distances."""
+TESTS = (*TEST_METRICS, "near_copies", "repeated")
+"""Tests of a table; near copies come with the distances, repeated rows with the copies."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
     attack = {**membership.breakdown, "auc": membership.value}
     found = _distances(scores["dcr"], attack, 1 - confidence)
     found.append(_copies(scores["copies"], evaluation, 1 - confidence))
+    if "repeated" in scores["copies"].breakdown:
+        found.append(repeats(scores["copies"].breakdown["repeated"], confidence))
     found += tells_members(attack, "membership", confidence)
     wider = _errors(confidence) / _errors(whole)
     for name, label in ATTACKS.items():
@@ -126,6 +130,16 @@ def _copies(copies: Score, evaluation: Evaluation, alpha: float) -> Finding:
     return Finding("copies", leak, text)
 
 
+def repeats(found: Mapping[str, Any], confidence: float) -> Finding:
+    """Whether more of the members than of the others are repeated, beyond chance (`attacks/repeated.py`)."""
+    counts = found["members_repeated"], found["members"], found["others_repeated"], found["others"]
+    text = (
+        f"{found['released']:,} rows repeat {counts[0]:,} of {counts[1]:,} training rows and {counts[2]:,} of "
+        f"{counts[3]:,} held-out rows, as if {found['copies']:.1%} of them were copies"
+    )
+    return Finding("repeated", found["copies"] > REPEATED and is_larger(*counts, 1 - confidence), text)
+
+
 def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
     """The upper end of the interval in which the AUC of a random guess lies with this confidence."""
     members, others = attack["rows"]["members"], attack["rows"]["others"]
@@ -185,7 +199,8 @@ def limits() -> str:
     return (
         f"no violation of the distance test that membership by distance bears out (which it does above what chance "
         f"reaches in {CONFIDENCE:.0%}), and no more copies and near copies than among held-out rows (Fisher's exact "
-        f"test), each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
+        f"test), no more training rows than held-out rows repeated, unless copies in {REPEATED:.0%} of the rows would "
+        f"explain it, each at p ≥ {alpha:.3f}, which is {1 - CONFIDENCE:.0%} shared by {len(TESTS)} tests, as one leak "
         f"is enough to fail; membership AUC up to {MEMBERSHIP} or what chance alone could reach, at most "
         f"{FOUND:.0%} of the training rows recognised at 1% false positives; risks of the attacks up to {RISK}, or "
         f"with an interval that reaches 0, or with a gap between training and held-out rows of up to {RISK:.0%}, "

@@ -26,9 +26,10 @@ from .._runtime.progress import Progress, stage
 from ..data.schema import Schema
 from ..errors import ConfigError
 from ..evaluation import Finding, tells_members
+from ..evaluation.attacks.repeated import nearest
 from ..evaluation.attacks.risk import shared_confidence
 from ..evaluation.attacks.rows import SPREAD_FLOOR, log_likelihood, outcome
-from ..evaluation.encoding import Table, encode
+from ..evaluation.encoding import encode
 from ..evaluation.safety import TRACED, TRACES
 
 Floats = NDArray[np.float64]
@@ -36,7 +37,7 @@ MIN_ROWS, MAX_CANDIDATES = 50, 2_500
 """Minimum and maximum of members and of others: with fewer, chance hides nearly any leak, and more add little."""
 TIMES, MAX_RELEASED = 10, 25_000
 """Rows that each model writes, as a multiple of those it learned, and at most."""
-N_NEAREST, BLOCK = 5, 256
+N_NEAREST = 5
 ROW_ATTACKS = ("distance", "density", "density ratio")
 FILE_ATTACK = "likelihood"
 
@@ -157,7 +158,7 @@ class _Candidates:
         tables = encode({"training": self.frame, "synthetic": released}, self.schema)
         real, synthetic = tables["training"], tables["synthetic"]
         return {
-            "distance": -np.log(_distances(real, synthetic) + 1e-6),
+            "distance": -np.log(nearest(real, synthetic, N_NEAREST).mean(1) + 1e-6),
             "density": log_likelihood(synthetic, real, self.seed),
             FILE_ATTACK: np.maximum(np.asarray(model.log_prob(self.frame), dtype=np.float64), -1e4),
         }
@@ -225,29 +226,3 @@ def _traces(name: str, attack: Mapping[str, Any], level: str) -> list[Finding]:
     sure = attack["true_positives_interval"][0] > attack["false_positives"]
     text = f"{share:.1%} of the training rows are recognised at 1% false positives (at most {TRACED:.0%})"
     return [*found, Finding(name, share > TRACED and sure, text)]
-
-
-def _distances(queries: Table, reference: Table) -> Floats:
-    """Mean distance to the 5 nearest reference rows (N,): by ranks of numbers, and 1 for categories that differ."""
-    columns = []
-    for feature, own, theirs in zip(queries.features, queries.columns, reference.columns, strict=True):
-        if feature.categorical:
-            columns.append((own.astype(np.float32), theirs.astype(np.float32), True))
-        else:
-            order = np.sort(own[~np.isnan(own)])
-            columns.append((_ranks(own, order), _ranks(theirs, order), False))
-    nearest = np.empty(queries.n_rows)
-    for start in range(0, queries.n_rows, BLOCK):
-        total = np.zeros((min(BLOCK, queries.n_rows - start), reference.n_rows), dtype=np.float32)
-        for own, theirs, categorical in columns:
-            left, right = own[start : start + BLOCK, None], theirs[None, :]
-            total += left != right if categorical else np.abs(left - right)
-        n_nearest = min(N_NEAREST, reference.n_rows)
-        nearest[start : start + BLOCK] = np.partition(total, n_nearest - 1, axis=1)[:, :n_nearest].mean(1)
-    return nearest
-
-
-def _ranks(values: Floats, order: Floats) -> NDArray[np.float32]:
-    """Share of the candidates below each value: one far value moves no other. A gap is 1 away from all values."""
-    ranks = np.searchsorted(order, values) / max(len(order), 1)
-    return np.where(np.isnan(values), 2.0, ranks).astype(np.float32)

@@ -23,8 +23,8 @@ from ..errors import TabTreeFormerError
 from ..evaluation import evaluate, findings, to_record
 from ..evaluation.aggregates import aggregated, own_columns
 from ..evaluation.attacks.risk import CONFIDENCE, shared_confidence
-from ..evaluation.attacks.rows import Calibration, both, outcome
-from ..evaluation.encoding import encode
+from ..evaluation.attacks.rows import Calibration, outcome
+from ..evaluation.encoding import both, encode
 from ..evaluation.safety import TEST_METRICS, TESTS
 from ..privacy.gate import no_verdict
 from .source import Database
@@ -34,7 +34,7 @@ MIN_UNITS = 100
 """With fewer units there is no verdict: chance could hide nearly any leak."""
 MAX_UNITS, MAX_ATTACKS = 2_000, 300
 """Maximum units per side that are compared, and on which each attack is tried."""
-DENSITY, SHADOWS = "membership_density", 6
+DENSITY = "membership_density"
 MAX_DENSITY_AUC = {"balanced": 0.56, "strict": 0.53}
 """Maximum AUC of the density attack for a database to pass, by mode."""
 UNSEEN = (
@@ -146,6 +146,6 @@ def _density(
     """How well a density that is refitted on new units distinguishes members from others."""
     members, others, new = frames
     tables = encode({"training": members, "held-out": others, "synthetic": new}, schema)
-    calibration = Calibration.learn(both(tables["training"], tables["held-out"]), len(new), seed, n_shadows=SHADOWS)
+    calibration = Calibration.learn(both(tables["training"], tables["held-out"]), len(new), seed)
     found = outcome(calibration.score(tables["synthetic"]), len(members), confidence)
     return {"value": found["auc"], "goal": "half", "ceiling": 0.5, "released": len(new), **found}

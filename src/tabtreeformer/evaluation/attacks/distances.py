@@ -1,22 +1,25 @@
 """Are the synthetic rows new, or are training rows hidden among them?
 
 Three questions, none of which is enough alone: are they closer to the training rows than fresh real rows are (dcr)?
-Are some equal to training rows (copies)? Is the closest training row suspiciously closer than the second
-(neighbour_ratio)? What an attacker could do with the rows is measured in other modules: `membership`, `singling_out`,
-`linkability`, `inference`.
+Are some equal to training rows, or are more of those repeated than of the held-out rows (copies)? Is the closest
+training row suspiciously closer than the second (neighbour_ratio)? What an attacker could do with the rows is measured
+in other modules: `membership`, `singling_out`, `linkability`, `inference`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..context import Context
-from ..encoding import Table
+from ..context import SYNTHETIC, Context
+from ..encoding import Table, both
 from ..metrics.neighbours import Neighbours, Space
 from ..references import Tables
 from ..score import Measurement
 from .copies import found_in
+from .repeated import MAX_CANDIDATES, MAX_RELEASED, repeated
 
 ALPHA = 0.05
 """A p-value below this is a violation (paper, section on experiments)."""
@@ -81,7 +84,13 @@ def copies(tables: Tables, context: Context) -> Measurement:
     Where columns are few and coarse fresh real rows do so too, which is what the ceiling says.
     """
     equal = found_in(tables.synthetic, tables.train)
-    breakdown = {"copies": int(equal.sum()), "rows": len(equal), "examples": np.flatnonzero(equal)[:CLOSEST].tolist()}
+    examples = np.flatnonzero(equal)[:CLOSEST].tolist()
+    breakdown: dict[str, Any] = {"copies": int(equal.sum()), "rows": len(equal), "examples": examples}
+    if tables.test is not None and context.label == SYNTHETIC:
+        rng = context.rng()
+        members, others = (table.sample(MAX_CANDIDATES, rng) for table in (tables.train, tables.test))
+        released = tables.synthetic.sample(MAX_RELEASED, rng)
+        breakdown["repeated"] = repeated(both(members, others), members.n_rows, released, tables.train.n_rows)
     return Measurement(float(equal.mean()), breakdown)
 
 

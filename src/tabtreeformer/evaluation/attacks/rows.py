@@ -8,8 +8,9 @@ The attacker has released rows, knows the schema, and has rows of the same popul
 3. subtracts what the same row scores under shadow tables whose makers lacked it, and divides by their spread.
 
 A member scores higher than a non-member where the released rows carry a trace of it. Shadow tables are written by trees
-on random halves of the population: as good for this as retrained networks, and a thousand times cheaper. Distances see
-hardly anything of what this attack sees.
+on random halves of the population: as good for this as retrained networks, and a thousand times cheaper. Halves come in
+pairs, one the rest of the other, so that half of the shadows lacked any one row. Distances see hardly anything of what
+this attack sees.
 
 Shapes: `N` rows of the population, `D` columns.
 """
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from ...forest import ForestSettings, Target, draw_rows, grow, log_shares
 from ..context import SYNTHETIC, Context
-from ..encoding import Table
+from ..encoding import Table, both
 from ..references import Tables
 from ..score import Measurement
 from .membership import membership_attack
@@ -168,10 +169,14 @@ class Calibration:
         n_shadows = n_shadows or (N_SHADOWS if population.n_rows < MANY_ROWS else FEW_SHADOWS)
         halves, last, *seeds = seed.spawn(2 + n_shadows)
         rng = np.random.default_rng(halves)
+        rest = np.zeros(0, dtype=np.int64)
         scores = np.empty((len(sizes), n_shadows, population.n_rows))
         for k, child in enumerate(seeds):
             written, *densities = child.spawn(1 + len(sizes))
-            own = rng.permutation(population.n_rows)[: population.n_rows // 2]
+            if k % 2:
+                own = rest
+            else:
+                own, rest = np.array_split(rng.permutation(population.n_rows), 2)
             table = shadow_table(population.take(own), max(sizes), leaf_rows, written)
             for size, density, found in zip(sizes, densities, scores[:, k], strict=True):
                 found[:] = log_likelihood(table.take(slice(size)), population, density)
@@ -185,7 +190,9 @@ class Calibration:
         count = np.maximum(there.sum(0), 1)
         mean = np.where(there, scores, 0.0).sum(0) / count
         spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
-        # A row that every shadow learned from, which hardly ever happens, says nothing.
+        # The spread over a few shadows is a rough estimate, so it is averaged with that of a typical row.
+        spread = (spread + np.median(spread)) / 2
+        # A row that every shadow learned from, as the last of an odd number of shadows may have, says nothing.
         return cls(population, np.where(there.any(0), mean, np.nan), spread, seed)
 
     def score(self, released: Table) -> Floats:
@@ -205,12 +212,6 @@ def outcome(scores: Floats, n_members: int, confidence: float = CONFIDENCE) -> d
         "true_positives_at_10": at_10.true_positives,
         "true_positives_at_10_interval": list(at_10.interval),
     }
-
-
-def both(first: Table, second: Table) -> Table:
-    """The rows of two tables, one after the other."""
-    pairs = zip(first.columns, second.columns, strict=True)
-    return Table(first.features, tuple(np.concatenate(pair) for pair in pairs))
 
 
 def density_attack(tables: Tables, context: Context) -> Measurement:

@@ -20,16 +20,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...data.schema import Schema
+from ...evaluation.attacks.repeated import repeated
 from ...evaluation.attacks.rows import Calibration, outcome
-from ...evaluation.encoding import encode
+from ...evaluation.encoding import Table, encode
 from ...evaluation.safety import TRACED, TRACES
 
 TIMES = 10
 """Multiple of the rows learned for which the level is stated too."""
 MAX_CANDIDATES, MAX_RELEASED = 2_500, 25_000
 """Maximum members and others that the attack tries to distinguish, and rows that it learns from."""
-SHADOWS, FEW_SHADOWS, MANY_ROWS = 6, 4, 4_000
-"""Shadow tables; fewer for many candidates, where each shadow is more informative."""
+FEW_SHADOWS, MANY_ROWS = 8, 4_000
+"""Shadow tables for at least this many candidates, of which each says more; for fewer, as many as in an evaluation."""
 ONE_SIDED = 0.9
 """Confidence of a two-sided interval whose lower end is a one-sided 95 % bound."""
 UNLIMITED = 1_000
@@ -86,6 +87,8 @@ class Exposure:
     found: Line
     measure: Mapping[str, Any]
     """The attack on the smaller number of rows in all its figures, of the half that reveals most."""
+    repeated: Sequence[Mapping[str, Any]] = ()
+    """Members and others that are repeated among all rows that were written, of each comparison."""
 
     def until(self, level: str) -> float:
         """Up to how many times the rows that were learned the level holds."""
@@ -99,12 +102,15 @@ def expose(
     schema: Schema,
     seed: np.random.SeedSequence,
 ) -> Exposure:
-    """Attack released rows of each comparison, with the same shadow tables. `where` says what is attacked."""
+    """Attack released rows of each comparison, with the same shadow tables. `where` says what is attacked.
+
+    All the rows that are written for it are searched for repeated members too.
+    """
     n_learned = min(part.n_learned for part in comparisons)
     sizes = released_rows(n_learned)
     released = {f"released {k}": part.write(sizes[1]) for k, part in enumerate(comparisons)}
     tables = encode({"training": population, **released}, schema)
-    n_shadows = SHADOWS if len(population) < MANY_ROWS else FEW_SHADOWS
+    n_shadows = FEW_SHADOWS if len(population) >= MANY_ROWS else None
     calibrations = Calibration.learn_sizes(tables["training"], sizes, seed, n_shadows=n_shadows)
     found = [
         [
@@ -119,6 +125,7 @@ def expose(
         _line(times, found, "auc", "auc_interval", 0.5),
         _line(times, found, "true_positives", "true_positives_interval", 0.01),
         {"value": worst["auc"], "goal": "half", "ceiling": 0.5, "released": sizes[0], "where": where, **worst},
+        [_repeated(tables["training"], tables[name], part) for name, part in zip(released, comparisons, strict=True)],
     )
 
 
@@ -162,6 +169,11 @@ def _attack(calibration: Calibration, released: Any, part: Comparison) -> dict[s
     scores = calibration.score(released)
     chosen = np.concatenate([scores[part.members], scores[part.others]])
     return outcome(chosen, len(part.members), ONE_SIDED)
+
+
+def _repeated(population: Table, released: Table, part: Comparison) -> dict[str, Any]:
+    candidates = population.take(np.concatenate([part.members, part.others]))
+    return repeated(candidates, len(part.members), released, part.n_learned)
 
 
 def _line(

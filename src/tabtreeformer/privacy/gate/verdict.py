@@ -6,9 +6,10 @@ Every attack of the evaluation is run that way on both networks. Rows that were 
 neither codec, trees nor networks saw them, and the attacks are then on rows as the whole model writes them.
 
 The verdict is on two things. The *rows*: distances, copies, near copies, membership by distance, singling out,
-linkability, attribute inference, and membership by a density that is refitted on the rows. And the *file*: membership
-by likelihood, which only the holder of the file can compute. A model fails by its rows, and by networks that know many
-of their rows by heart; in the mode `strict` by its file too. The file has a verdict of its own in every mode.
+linkability, attribute inference, repeated members, and membership by a density that is refitted on the rows. And the
+*file*: membership by likelihood, which only the holder of the file can compute. A model fails by its rows, and by
+networks that know many of their rows by heart; in the mode `strict` by its file too. The file has a verdict of its own
+in every mode.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ...evaluation import (
     evaluate,
     findings,
     membership_attack,
+    repeats,
     tells_members,
     to_record,
 )
@@ -52,7 +54,7 @@ MAX_ATTACKS = 300
 MIN_ROWS = 50
 """With fewer rows than this on either side there is no verdict: chance could hide nearly any leak."""
 LIKELIHOOD, CALIBRATED, DENSITY = "membership_likelihood", "membership_calibrated", "membership_density"
-TESTS = (*TABLE_TESTS, LIKELIHOOD)
+TESTS = (*TABLE_TESTS, LIKELIHOOD, "repeated in more rows")
 """Tests of each comparison."""
 NOT_COVERED = (
     "The shared start, the trees and the codec saw all rows: what they reveal of a row they reveal of both halves, and "
@@ -113,7 +115,8 @@ def verdict_on(
     except TabTreeFormerError as error:
         return no_verdict(f"the attacks cannot be made on this table: {error}", mode) | memorised
     level = level_record(exposures, mode, int(fitted.record["rows"]))
-    record = _record(parts, mode, confidence, evidence, level)
+    again = [repeats(found, confidence) for exposure in exposures for found in exposure.repeated]
+    record = _record(parts, again, mode, confidence, evidence, level)
     record["measures"][DENSITY] = dict(max((found.measure for found in exposures), key=lambda m: float(m["value"])))
     return record | memorised | {"seconds": round(time.perf_counter() - started, 3)}
 
@@ -284,10 +287,16 @@ class _Comparisons:
 
 
 def _record(
-    parts: Sequence[_Part], mode: Privacy, confidence: float, evidence: Evidence, level: Mapping[str, Any]
+    parts: Sequence[_Part],
+    again: Sequence[Finding],
+    mode: Privacy,
+    confidence: float,
+    evidence: Evidence,
+    level: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Combine the comparisons: a leak in one of them is a leak, and of each figure the worst is shown."""
     leaks = [f"{part.name}: {found.text}" for part in parts for found in part.rows if found.leak]
+    leaks += [found.text for found in again if found.leak]
     by_heart = [found.text for found in meter_findings(evidence.histories) if found.leak]
     in_file = by_heart + [f"{part.name}: {found.text}" for part in parts for found in part.file if found.leak]
     who = "network" if evidence.histories else "tree of one half, grown again,"

@@ -1,0 +1,71 @@
+"""Are rows that were learned from repeated among the released ones, exactly or nearly, more often than others are?
+
+A candidate is repeated where a released row is at most a tenth as far from it as the nearest other candidate. Whether
+it is does not depend on who was learned from, so that without a leak members and others are repeated equally often,
+and counting them is an exact test: a few copies among thousands of rows, which no mean shows, are many more members
+than others. Candidates with a twin among the others count on neither side: their values are nobody's own.
+
+Shapes: `N` candidates, `R` reference rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoding import Table
+
+Floats = NDArray[np.float64]
+NEAR = 0.1
+"""A row is repeated by one that is at most this share of the distance to the nearest other candidate away."""
+MAX_CANDIDATES, MAX_RELEASED = 2_500, 10_000
+"""Candidates of either kind, and released rows, that are looked at, each at most."""
+BLOCK = 256
+
+
+def repeated(population: Table, n_members: int, released: Table, n_learned: int) -> dict[str, Any]:
+    """How many members, which come first in the population, and how many others are repeated.
+
+    `copies` is the share of the released rows that would have to be copies of the `n_learned` rows to explain it.
+    """
+    released = released.take(slice(MAX_RELEASED))
+    own = nearest(population, population, 2)[:, 1]
+    counts = own > 0
+    found = counts & (nearest(population, released, 1)[:, 0] <= NEAR * own)
+    sides = [(int(found[rows].sum()), int(counts[rows].sum())) for rows in (slice(n_members), slice(n_members, None))]
+    missed = [1 - (hits + 0.5) / (n + 1) for hits, n in sides]
+    copies = n_learned / released.n_rows * math.log(missed[1] / missed[0])
+    return {
+        "members_repeated": sides[0][0], "members": sides[0][1],
+        "others_repeated": sides[1][0], "others": sides[1][1],
+        "released": released.n_rows, "copies": max(copies, 0.0),
+    }  # fmt: skip
+
+
+def nearest(queries: Table, reference: Table, n_nearest: int) -> Floats:
+    """Ascending distances to the nearest reference rows (N, n_nearest): by ranks of numbers, 1 for other categories."""
+    columns = []
+    for feature, own, theirs in zip(queries.features, queries.columns, reference.columns, strict=True):
+        if feature.categorical:
+            columns.append((own, theirs, True))
+        else:
+            order = np.sort(own[~np.isnan(own)])
+            columns.append((_ranks(own, order), _ranks(theirs, order), False))
+    n_nearest = min(n_nearest, reference.n_rows)
+    found = np.empty((queries.n_rows, n_nearest))
+    for start in range(0, queries.n_rows, BLOCK):
+        total = np.zeros((min(BLOCK, queries.n_rows - start), reference.n_rows), dtype=np.float32)
+        for own, theirs, categorical in columns:
+            left, right = own[start : start + BLOCK, None], theirs[None, :]
+            total += left != right if categorical else np.abs(left - right)
+        found[start : start + BLOCK] = np.sort(np.partition(total, n_nearest - 1, axis=1)[:, :n_nearest], axis=1)
+    return found
+
+
+def _ranks(values: Floats, order: Floats) -> NDArray[np.float32]:
+    """Share of the candidates below each value: one far value moves no other. A gap is 1 away from all values."""
+    ranks = np.searchsorted(order, values) / max(len(order), 1)
+    return np.where(np.isnan(values), 2.0, ranks).astype(np.float32)
