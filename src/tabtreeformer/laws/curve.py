@@ -13,6 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
@@ -96,29 +97,28 @@ def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
     many = np.flatnonzero(numbers.distinct >= MIN_VALUES)
     if len(many) < 2:
         return
-    probe = numbers.matrix[probe_rows(np.arange(len(numbers.names)), PROBES, search)]
-    for source in many:
+    for target in many:
+        probe = numbers.matrix[probe_rows(many, PROBES, search, int(target))]
         for function in FUNCTIONS:
-            value = _applied(function, probe[:, source])
-            for target in many:
-                if target != source and _fits(probe[:, target], value, numbers.step(int(target))):
-                    law = Curve(target=numbers.names[target], function=function, source=numbers.names[source])
-                    found = judged_stored(law, int(target), partial(_of_column, function, int(source)), search)
-                    if found is not None:
-                        yield law, found
+            fits = _fits(probe[:, target], _applied(function, probe[:, many]), numbers.step(int(target)))
+            for source in many[fits]:
+                law = Curve(target=numbers.names[target], function=function, source=numbers.names[source])
+                found = judged_stored(law, int(target), partial(_of_column, function, int(source)), search)
+                if source != target and found is not None:
+                    yield law, found
 
 
 def _of_column(function: str, source: int, matrix: Values) -> Values:
     return _applied(function, matrix[:, source])
 
 
-def _fits(own: Values, value: Values, step: float) -> bool:
-    """Whether nearly all probe rows lie on the curve, up to rounding."""
-    there = ~np.isnan(own) & np.isfinite(value)
-    if there.sum() < PROBES // 2:
-        return False
-    close = np.abs(own[there] - value[there]) <= 0.75 * step + 1e-6 * np.abs(own[there])
-    return bool(close.mean() >= MIN_SHARE - 0.1)
+def _fits(own: Values, values: Values, step: float) -> NDArray[np.bool_]:
+    """Whether nearly all probe rows lie on the curve, up to rounding; per column of `values` (P, M)."""
+    there = ~np.isnan(own)[:, None] & np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        close = there & (np.abs(own[:, None] - values) <= 0.75 * step + 1e-6 * np.abs(own)[:, None])
+    n_there = there.sum(0)
+    return np.asarray((n_there >= PROBES // 2) & (close.sum(0) >= (MIN_SHARE - 0.1) * n_there))
 
 
 _TEXT = re.compile(rf"(.+?) ([=~]) ({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})\((.+)\)")

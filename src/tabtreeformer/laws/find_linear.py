@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
+from .computed import tolerance as slack_of
 from .linear import Linear
 from .search import Candidate, Numbers, Search
 
@@ -258,7 +259,8 @@ def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate |
     tolerance = step * 0.5005 + 1e-9 * np.abs(goal)
     obeys = np.abs(left) <= tolerance
     if not obeys[there].all() and numbers.is_short(own):
-        single = stored_in_32_bits(numbers.stored(own)[:, places] @ factors + law.constant) == goal
+        value = stored_in_32_bits(numbers.stored(own)[:, places] @ factors + law.constant)
+        single = np.abs(goal - value) <= slack_of(in_32_bits=True) * np.abs(goal)
         if single.sum() > obeys.sum():
             law, obeys = replace(law, in_32_bits=True), single
     left = np.where(obeys, 0.0, left)

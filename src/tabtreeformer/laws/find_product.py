@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
-from .computed import Computed
+from .computed import Computed, tolerance
 from .linear import Linear
 from .product import DOWN, HALF_UP, NEAREST, UP, Product, Rounded, rounded, scaled
 from .search import Candidate, Numbers, Search
@@ -133,22 +133,27 @@ def _pairs(search: Search) -> Iterator[Candidate]:
         parts = parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]]
     if len(parts) < 2:
         return
-    probe = numbers.matrix[probe_rows(parts, PROBES, search)]
     for target in np.flatnonzero(numbers.distinct >= MIN_VALUES):
+        probe = numbers.matrix[probe_rows(parts, PROBES, search, int(target))]
         for a, b, divides in _matching(int(target), probe, parts, numbers):
             candidate = _product(int(target), a, b, divides, search)
             if candidate is not None:
                 yield candidate
 
 
-def probe_rows(parts: NDArray[np.int64], n: int, search: Search) -> NDArray[np.int64]:
+def probe_rows(parts: NDArray[np.int64], n: int, search: Search, target: int | None = None) -> NDArray[np.int64]:
     """Up to `n` rows of the search with the fewest gaps in these columns, from all over the table.
 
-    In a table sorted by year, the first rows are of one year, and every column that counts from then on is 0 in them.
+    Rows in which the target is 0 or missing come last, because they say little of how it is computed. In a table sorted
+    by year, the first rows are of one year, and every column that counts from then on is 0 in them.
     """
     seen = from_all_over(search.rows[0])
-    gaps = np.isnan(search.numbers.matrix[np.ix_(seen, parts)]).sum(1)
-    return seen[np.argsort(gaps, kind="stable")[:n]]
+    matrix = search.numbers.matrix
+    last = np.isnan(matrix[np.ix_(seen, parts)]).sum(1)
+    if target is not None:
+        own = matrix[seen, target]
+        last = last + len(parts) * (np.isnan(own) | (own == 0))
+    return seen[np.argsort(last, kind="stable")[:n]]
 
 
 def from_all_over(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -253,7 +258,7 @@ def judged(law: Computed, target: int, value: Floats, search: Search, paid: floa
     there = ~np.isnan(own) & ~np.isnan(value)
     decimals = numbers.decimals[target]
     on_grid = value if decimals is None else np.round(value, decimals)
-    obeys = there & (np.abs(own - on_grid) <= 1e-9 * np.abs(own))
+    obeys = there & (np.abs(own - on_grid) <= tolerance(in_32_bits=law.in_32_bits) * np.abs(own))
     share = float(obeys[held].sum() / max(there[held].sum(), 1))
     if there.sum() < MIN_ROWS or share < MIN_SHARE or not _moves(law, obeys, own, search):
         return None

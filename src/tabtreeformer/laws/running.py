@@ -28,6 +28,10 @@ MIN_SHARE, MIN_ROWS, MIN_VALUES = 0.6, 50, 10
 """Minimum share and number of neighbours that add up, and of different amounts."""
 MAX_GROUPS = 0.2
 """Maximum number of groups, as a share of the rows."""
+MAX_RESTARTS = 0.01
+"""Maximum share of rows that have a total and no amount."""
+MAX_REACH = 2.0
+"""Maximum range of the totals of amounts in another order, compared with that of the table."""
 PROBES = 60
 
 
@@ -164,7 +168,23 @@ def _judged(law: Running, search: Search) -> Candidate | None:
     common = np.unique(amounts, return_counts=True)[1].max(initial=0)
     if kept.sum() < MIN_ROWS or share < MIN_SHARE or len(amounts) - common < MIN_ROWS:
         return None
+    if _restarts(law, frame) or _wanders(learned, frame, search.rng):
+        return None
     return Candidate(law, search.bits[law.target], exact=True, share=share)
+
+
+def _restarts(law: Running, frame: Frame) -> bool:
+    """Whether totals go on where there is no amount: rows of several units, of which the first has no row before it."""
+    going_on = frame.present(law.target) & frame.gaps(law.part)
+    return bool(going_on.mean() > MAX_RESTARTS)
+
+
+def _wanders(law: Running, frame: Frame, rng: np.random.Generator) -> bool:
+    """Whether amounts in another order, as new rows have them, add up to totals far outside those of the table."""
+    own, part, codes = frame.floats(law.target), np.nan_to_num(frame.floats(law.part)), law._codes(frame)
+    reach = np.nanmax(own) - np.nanmin(own)
+    reaches = [np.ptp(_totals(codes, rng.permutation(part))) for _ in range(5)]
+    return bool(np.median(reaches) > MAX_REACH * reach)
 
 
 _TEXT = re.compile(r"(.+?) = running total of (`[^`]*`|[^\W\d]\w*)(?: by (`[^`]*`|[^\W\d]\w*))?")
