@@ -279,3 +279,46 @@ def test_a_product_that_is_zero_in_the_first_half_of_a_sorted_table_is_found():
     df = pd.DataFrame({"later": later, "school": r.integers(6, 19, 1000), "wage": r.gamma(3, 4, 1000).round(2)})
     df["school_later"] = df["school"] * df["later"]
     assert "school_later = later * school" in found(df).texts
+
+
+def test_the_column_that_people_rounded_is_drawn_and_the_other_is_computed():
+    r = np.random.default_rng(0)
+    pay, hours = r.integers(40, 160, 1000) * 250.0, r.integers(800, 2400, 1000).astype(float)
+    df = pd.DataFrame({"hours": hours, "pay": pay.astype(np.float32), "hourly": (pay / hours).astype(np.float32)})
+    laws = found(df)
+    assert [text for text in laws.texts if "hourly" in text] == ["hourly = pay / hours in 32 bits"]
+    assert set(laws.expressed_schema.names) == {"hours", "pay"}
+
+
+def test_a_part_that_is_often_zero_is_not_computed_from_the_total():
+    r = np.random.default_rng(0)
+    pension = np.where(r.random(1000) < 0.5, 0, r.gamma(3, 100, 1000)).round(2)
+    insurance, sick = r.gamma(3, 50, (2, 1000)).round(2)
+    total = (pension + insurance + sick).round(2)
+    df = pd.DataFrame({"pension": pension, "insurance": insurance, "sick": sick, "total": total})
+    assert "total = pension + insurance + sick" in found(df).texts
+
+
+def test_a_logarithm_that_is_zero_where_there_is_none_is_found_though_most_rows_have_none():
+    r = np.random.default_rng(0)
+    pay = np.where(r.random(1000) < 0.75, 0.0, r.gamma(2, 4, 1000).round(2))
+    logs = np.where(pay > 0, np.log(np.where(pay > 0, pay, 1)), 0)
+    assert "log_pay = log(pay)" in found(pd.DataFrame({"pay": pay, "log_pay": logs})).texts
+
+
+def test_a_change_within_each_student_is_no_running_total_of_the_table():
+    r = np.random.default_rng(0)
+    first = r.integers(0, 120, 400)
+    hours = np.column_stack([first, first + r.integers(10, 18, 400)]).ravel()
+    change = np.where(np.arange(800) % 2, np.diff(hours, prepend=0), np.nan)
+    assert not [t for t in found(pd.DataFrame({"hours": hours, "change": change})).texts if "running" in t]
+
+
+def test_a_level_to_which_values_return_is_no_running_total():
+    r = np.random.default_rng(0)
+    level = np.cumsum(r.normal(0, 1, 2000)) * 0.0
+    for i in range(1, 2000):
+        level[i] = 0.5 * level[i - 1] + r.normal(0, 10)
+    level = level.round(1)
+    df = pd.DataFrame({"level": level, "change": np.diff(level, prepend=0.0).round(1)})
+    assert not [t for t in found(df).texts if "running" in t]

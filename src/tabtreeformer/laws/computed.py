@@ -119,12 +119,12 @@ class Computed(OneTarget):
         rests = self.rests(frame)
         if self.whole or self.decimals is not None:
             return applies, applies & (rests == 0)
-        slack = tolerance(in_32_bits=self.in_32_bits) * np.abs(self._computed(frame).astype(np.float64))
+        slack = tolerance(in_32_bits=self.in_32_bits) * np.abs(self.computed(frame).astype(np.float64))
         return applies, applies & (np.abs(rests) <= slack)
 
     def rests(self, frame: Frame) -> Values:
         """Target minus expected, on the target's grid; arbitrary where the target is missing."""
-        levels, expected = self.levels(frame.values(self.target)), self._computed(frame)
+        levels, expected = self.levels(frame.values(self.target)), self.computed(frame)
         if self.whole:
             rests = levels.astype(np.int64) - expected
             return rests if self.cycle is None else self._wrapped(rests)
@@ -136,7 +136,7 @@ class Computed(OneTarget):
         low = -(self.cycle // 2) if self.window is None else self.window
         return (rests - low) % self.cycle + low
 
-    def _computed(self, frame: Frame) -> Values:
+    def computed(self, frame: Frame) -> Values:
         """Expected levels on the grid of the target."""
         if self.in_32_bits:
             return self._on_grid(stored_in_32_bits(self.expected(frame.widened(self.short))))
@@ -236,7 +236,7 @@ class Computed(OneTarget):
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Compute the target."""
-        levels = self._computed(frame)
+        levels = self.computed(frame)
         there = frame.present(*self.reads)
         gaps = ~there if self.gappy else np.zeros(frame.n_rows, dtype=bool)
         if self.rest is not None:

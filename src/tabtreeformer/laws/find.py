@@ -18,6 +18,7 @@ from .forms import FORMS
 from .gaps import Together
 from .laws import Laws, in_order, must_precede, replaces
 from .order import AtLeast
+from .orientation import weighed
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .second import find_second, given_second
@@ -76,7 +77,8 @@ def _candidates(search: Search) -> list[Candidate]:
     """What all searches propose; those for laws that put rows right know which columns are computed anyway."""
     schema = search.frame.schema
     changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
-    found = [candidate for form in changing for candidate in form.find(search)]
+    proposed = [weighed(candidate, search) for form in changing for candidate in form.find(search)]
+    found = [candidate for candidate in proposed if candidate is not None]
     exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
     computed = {name: law for law in exact if replaces(law, schema) for name in law.writes}
     own_gaps = frozenset(name for name, law in computed.items() if not _same_gaps(search, name, law))
@@ -115,9 +117,10 @@ def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
     return chosen
 
 
-def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, bool, float]:
+def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, float, bool, float]:
     """Laws that compute come before those that put rows right, because the former imply many of the latter."""
-    return not replaces(candidate.law, schema), not candidate.exact, candidate.share < NEARLY, -candidate.bits
+    order = not candidate.exact, candidate.lost, candidate.share < NEARLY, -candidate.bits
+    return not replaces(candidate.law, schema), *order
 
 
 def _turned(candidate: Candidate) -> list[Candidate]:

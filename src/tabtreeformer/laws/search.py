@@ -36,6 +36,8 @@ class Candidate:
     """Whether no row that was read breaks it; exact laws are chosen before near ones."""
     share: float = 0.0
     """Share of the rows in which it applies that keep it: laws that nearly always hold come before mere savings."""
+    lost: float = 0.0
+    """Share of the zeros or round numbers of its target that are lost where it is computed."""
     gaps_only: bool = False
     """Whether it only says where a column is missing, which a law that computes the column may leave open."""
 
