@@ -249,6 +249,10 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         self._sample_seed = np.random.SeedSequence() if self.random_state is None else seed.spawn(1)[0]
         for line in verdict_lines(self.fitted_.record):
             progress.note(line)
+        from .fitting.plan import overrun
+
+        if late := overrun(self.fitted_.record, self.budget_seconds):
+            progress.note(late)
         return self
 
     def _request_of_fit(self) -> Request:

@@ -76,6 +76,7 @@ _RECORD = {
     "preset": str,
     "target": (str, int, type(None)),
     "rows": int,
+    "of_rows": Maybe(int),
     "versions": Each(str),
     "training": [_HISTORY],
     "seed": Maybe((str, int)),

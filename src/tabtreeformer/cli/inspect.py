@@ -36,7 +36,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     megabytes = path.stat().st_size / 2**20
     console.print(
-        Text(printable(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {summary['rows']:,} rows"))
+        Text(printable(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {_rows(summary)} rows"))
     )
     if not summary["networks"]:
         console.print(
@@ -54,6 +54,12 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     console.print(table)
     for text in summary["laws"]:
         console.print(Text(printable(text)))
+
+
+def _rows(summary: dict[str, Any]) -> str:
+    """The rows that were learned, and of how many where a budget was not enough for all."""
+    rows = f"{summary['rows']:,}"
+    return f"{rows} of {summary['of_rows']:,}" if "of_rows" in summary else rows
 
 
 def _show_networks(console: Any, summary: dict[str, Any]) -> None:

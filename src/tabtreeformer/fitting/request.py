@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._runtime.durations import duration
 from .._runtime.progress import Progress
 from ..config.presets import AUTO, TREES, Privacy, configure, rare_floor
 from ..config.settings import Config
@@ -23,6 +24,7 @@ from ..laws import Laws, find_laws, given_laws
 from ..tokens import TableCodec
 from ..tokens.codecs.protection import protection
 from .out_of_core import InMemory, OnDisk, open_table
+from .plan import rows_in_time
 
 EVERY_SECONDS = 60.0
 """Time between two checkpoints, by default."""
@@ -112,7 +114,25 @@ def open_source(
     """The table to learn, in memory or in parts; the schema is inferred where none is given."""
     sample_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, SAMPLE_KEY))
     copies, found = max(MIN_COPIES, request.rare_floor), request.finds_relations(schema)
-    return open_table(source, schema, request.target, copies, found, sample_seed, progress)
+    if isinstance(source, Chunks):
+        return open_table(source, schema, request.target, copies, found, sample_seed, progress)
+    schema = Schema.infer(source, request.target) if schema is None else schema.matched(source)
+    return nullcontext(_in_time(InMemory(schema, schema.validate(source)), request, sample_seed, progress))
+
+
+def _in_time(table: InMemory, request: Request, seed: np.random.SeedSequence, progress: Progress) -> InMemory:
+    """The table, or as many of its rows, drawn at random, as the budget is enough for."""
+    if request.budget_seconds is None or request.units is not None:
+        return table
+    most = rows_in_time(request.preset, request.budget_seconds, len(table.schema.names))
+    if most is None or table.n_rows <= most:
+        return table
+    progress.note(
+        f"the budget is enough for about {most:,} of {table.n_rows:,} rows: these are drawn at random and learned; "
+        f"all of them take about {duration(request.budget_seconds * table.n_rows / most)}"
+    )
+    rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:most])
+    return InMemory(table.schema, table.frame.iloc[rows].reset_index(drop=True), of_rows=table.n_rows)
 
 
 def record_of(
@@ -127,6 +147,7 @@ def record_of(
     frame = table.frame
     return {
         "rows": table.n_rows,
+        **({"of_rows": table.of_rows} if table.of_rows else {}),
         "preset": request.preset,
         "target": request.target,
         "seed": str(seed.entropy),

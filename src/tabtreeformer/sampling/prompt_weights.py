@@ -20,7 +20,7 @@ from ..model import Network
 from ..tokens.writer import Ids, Mask
 from .given_likelihood import given_log_probs
 
-PER_ROW, MIN_PER_GROUP, MAX_PER_GROUP, PER_CALL = 8, 32, 512, 2**15
+PER_ROW, MIN_PER_GROUP, MAX_PER_GROUP, PER_CALL = 8, 32, 512, 2**13
 """Candidates: this many per row. Rows that give the same are a group, which has more where a call has few groups."""
 CHUNK = 2**15
 """Candidates that are weighted before the next are drawn."""

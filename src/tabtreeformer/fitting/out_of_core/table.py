@@ -37,6 +37,8 @@ class InMemory:
     schema: Schema
     frame: pd.DataFrame
     """Rows to learn from."""
+    of_rows: int = 0
+    """Rows of a larger table from which these were drawn; 0 where these are all."""
 
     @property
     def n_rows(self) -> int:
@@ -74,6 +76,7 @@ class OnDisk:
     """Where tokens are kept."""
     found: bool
     """Whether relations between columns are found, and not the user's own."""
+    of_rows: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -114,19 +117,15 @@ class OnDisk:
 
 @contextmanager
 def open_table(
-    source: Any,
+    source: Chunks,
     schema: Schema | None,
     target: str | int | None,
     copies: int,
     found: bool,
     seed: np.random.SeedSequence,
     progress: Progress,
-) -> Iterator[InMemory | OnDisk]:
-    """A DataFrame as it is, or `Chunks` by way of a sample; temporary files are gone when the block ends."""
-    if not isinstance(source, Chunks):
-        schema = Schema.infer(source, target) if schema is None else schema.matched(source)
-        yield InMemory(schema, schema.validate(source))
-        return
+) -> Iterator[OnDisk]:
+    """`Chunks` by way of a sample; temporary files are gone when the block ends."""
     kinds = dict(source.kinds) | ({} if schema is None else {c.name: c.kind for c in schema.columns})
     with scratch_folder(source.cache_dir) as folder:
         sample = draw_sample(source, target, kinds, copies, np.random.default_rng(seed), progress)
