@@ -43,6 +43,8 @@ PARTS = {
         "any order only": ("train.table_orders=0",),
         "prompts of trained rows": ("train.prompts=trained",),
         "dropout 0.1": ("model.dropout=0.1",),
+        "raw values beside the ids": ("model.quantile_embedding=raw",),
+        "masked decoding": ("model.softmax=masked",),
         "the size of large tables": ("model.width=64", "model.feed_forward=256", "model.layers=3"),
     },
 }

@@ -6,7 +6,8 @@
     python -m benchmarks.unseen --page docs/lab/unseen.md        writes the tables of the CSV into the page
 
 A random half of each table is learned, the other half is unseen; as many rows are written as were learned. Writers are
-presets; `trees-80` is the preset `trees` with at least 80 rows per leaf, and `cart` sequential trees as in synthpop.
+presets; `trees-80` is the preset `trees` with at least 80 rows per leaf, `auto-raw` sees raw values beside the ids of
+numbers, `auto-masked` fills masks in random order, and `cart` sequential trees as in synthpop.
 One row per table, seed and writer goes to a CSV, which a second call completes instead of repeating. Columns in `_real`
 are what the training rows score against the unseen half; the attack is made on as many rows as were learned and, for
 small tables, on ten times as many. With `--rivals`, the published rows of a folder (train.csv.gz, holdout.csv.gz and
@@ -45,6 +46,12 @@ TIMES, FEW_ROWS = 10, 3_000
 """Of a table of which at most so many rows were learned, ten times as many are attacked too."""
 MANY = 5_000
 """Tables of which at least this many rows are learned are counted apart."""
+NETWORKS: dict[str, dict[str, Any]] = {
+    "": {},
+    "raw": {"model": {"quantile_embedding": "raw"}},
+    "masked": {"model": {"softmax": "masked"}},
+}
+"""Changes to `auto` by the end of a writer's name."""
 KEYS = ["table", "seed", "writer"]
 QUALITY_COLUMNS = {"shape_error": 4, "trend_error": 4, "auc": 3}
 PUBLISHED = "as published"
@@ -104,8 +111,8 @@ def written(
     """So many times the rows that were learned, with the seconds of the processor and of the clock."""
     if writer == "cart":
         return _by_cart(train, target, seed, times)
-    preset, _, leaf = writer.partition("-")
-    settings: dict[str, Any] = {"forest": {"leaf_rows": int(leaf)}} if leaf else {}
+    preset, _, changed = writer.partition("-")
+    settings: dict[str, Any] = {"forest": {"leaf_rows": int(changed)}} if changed.isdigit() else NETWORKS[changed]
     privacy = "off" if preset == "trees" or preset in PRESETS else "balanced"
     cpu, wall = time.process_time(), time.perf_counter()
     model = TabTreeFormer(preset, target, privacy=privacy, random_state=seed, verbose=False, **settings).fit(train)

@@ -38,11 +38,12 @@ def test_dropout_keeps_the_mean_its_gradient_and_the_state_of_the_seed() -> None
     assert layer.eval()(x) is x
 
 
-def test_attention_is_that_of_pytorch_where_nothing_is_dropped() -> None:
+@pytest.mark.parametrize("causal", [True, False])
+def test_attention_is_that_of_pytorch_where_nothing_is_dropped(causal: bool) -> None:
     torch.manual_seed(0)
     q, k, v = (torch.randn(2, 3, 7, 4, requires_grad=True) for _ in range(3))
-    ours = attention_with_dropout(q, k, v, 0.0)
-    theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    ours = attention_with_dropout(q, k, v, 0.0, causal)
+    theirs = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     assert torch.allclose(ours, theirs, atol=1e-6)
     for a, b in zip(*(torch.autograd.grad(y.square().sum(), (q, k, v)) for y in (ours, theirs)), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
@@ -51,7 +52,7 @@ def test_attention_is_that_of_pytorch_where_nothing_is_dropped() -> None:
 def test_dropped_weights_of_attention_keep_its_mean_and_hide_what_follows() -> None:
     torch.manual_seed(0)
     q, k, v = (torch.randn(1, 1, 6, 4).expand(20_000, 1, 6, 4) for _ in range(3))
-    drawn = attention_with_dropout(q, k, v, 0.3)
+    drawn = attention_with_dropout(q, k, v, 0.3, True)
     whole = F.scaled_dot_product_attention(q[:1], k[:1], v[:1], is_causal=True)
     assert torch.allclose(drawn.mean(0, keepdim=True), whole, atol=0.03)
     first = drawn[:, 0, 0]  # sees itself only: kept and scaled, or dropped

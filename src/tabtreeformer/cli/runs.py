@@ -107,7 +107,7 @@ def model_bytes(config: Config, n_rows: int, n_columns: int) -> int:
     """Approximate size of a model file, before trees and codec are known; better too large than too small."""
     model, tokens = config.model, config.tokens
     layers = model.layers * (4 * model.width**2 + 2 * model.width * model.feed_forward)
-    ids = n_columns * (tokens.bins + tokens.quantiles) if model.softmax == "allowed" else tokens.quantiles
+    ids = n_columns * (tokens.bins + tokens.quantiles) if model.softmax != "vocabulary" else tokens.quantiles
     n_trees = int(config.tree.params.get("n_estimators", 50)) if config.tree.model != "none" else 0
     weights = 2 * 4 * (layers + 2 * ids * model.width)
     return weights + 4 * n_rows * n_trees

@@ -92,15 +92,17 @@ class ModelConfig:
     """Transformer blocks."""
     dropout: float = 0.1
     """Dropout on embeddings, attention and residuals during training."""
-    softmax: Literal["vocabulary", "allowed"] = "vocabulary"
-    """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`)."""
+    softmax: Literal["vocabulary", "allowed", "masked"] = "vocabulary"
+    """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`);
+    `masked` is that with values filled in random order, each seen from both sides, instead of read one by one."""
     pool: int = 1
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
     functions: int = 12
     """With softmax `allowed`: number of smooth functions of an id's rank that embed the ids of a number."""
-    quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none"] = "sigmoid"
+    quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none", "raw"] = "sigmoid"
     """With softmax `vocabulary`: the function of the ordered embeddings that quantile tokens start from (the paper:
-    `sigmoid`; `ramp` is piecewise linear); `none`: they start at random."""
+    `sigmoid`; `ramp` is piecewise linear); `none`: they start at random.
+    With the other networks: `raw` shows the standardised value of a number beside its id, all else does nothing."""
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of a Hugging Face config, e.g. {"num_key_value_heads": 2}."""
 
@@ -109,8 +111,9 @@ class ModelConfig:
             _at_least(f"model.{name}", getattr(self, name), 1)
         if self.width % self.heads:
             raise ConfigError(f"model.heads must divide model.width, got heads={self.heads}, width={self.width}")
-        one_of("model.softmax", self.softmax, ("vocabulary", "allowed"))
-        one_of("model.quantile_embedding", self.quantile_embedding, ("sigmoid", "tanh", "softsign", "ramp", "none"))
+        one_of("model.softmax", self.softmax, ("vocabulary", "allowed", "masked"))
+        cores = ("sigmoid", "tanh", "softsign", "ramp", "none", "raw")
+        one_of("model.quantile_embedding", self.quantile_embedding, cores)
         _at_least("model.pool", self.pool, 1)
         _at_least("model.functions", self.functions, 1)
         if self.softmax == "vocabulary" and self.pool > 1:
@@ -120,10 +123,15 @@ class ModelConfig:
         if self.backbone != "gpt2" and not self.backbone.startswith("hf:"):
             raise ConfigError(f"model.backbone must be 'gpt2' or 'hf:<model type>', got {self.backbone!r}")
 
+        if self.softmax == "masked" and self.backbone != "gpt2":
+            raise ConfigError(f"model.softmax='masked' needs model.backbone='gpt2', got {self.backbone!r}")
+        if self.softmax == "vocabulary" and self.quantile_embedding == "raw":
+            raise ConfigError("model.quantile_embedding='raw' needs model.softmax='allowed' or 'masked'")
+
     @property
     def any_order(self) -> bool:
         """Whether the network learns the columns of a row in any order, and with any part of the prompt masked."""
-        return self.softmax == "allowed"
+        return self.softmax != "vocabulary"
 
 
 @dataclass(frozen=True, kw_only=True)

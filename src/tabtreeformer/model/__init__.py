@@ -7,12 +7,14 @@ import torch
 from ..config.settings import ModelConfig, TrainConfig
 from ..tokens import TokenLayout
 from .loss import RowLoss
+from .masked_model import MaskedModel
 from .network import Loss, Network
 from .slot_model import SlotModel
 from .vocab_model import VocabModel
 
 __all__ = [
     "Loss",
+    "MaskedModel",
     "Network",
     "RowLoss",
     "SlotModel",
@@ -25,7 +27,9 @@ __all__ = [
 
 def build_network(layout: TokenLayout, config: ModelConfig, generator: torch.Generator | None = None) -> Network:
     """The network that the config names."""
-    model = SlotModel if config.softmax == "allowed" else VocabModel
+    if config.softmax == "vocabulary":
+        return VocabModel(layout, config, generator)
+    model = MaskedModel if config.softmax == "masked" else SlotModel
     return model(layout, config, generator)
 
 

@@ -36,11 +36,12 @@ class Cache:
 
 
 class Attention(nn.Module):
-    """Causal self-attention."""
+    """Causal self-attention; in both directions for a network that fills masks."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads, self.dropout = config.heads, config.dropout
+        self.causal = config.softmax != "masked"
         self.c_attn = nn.Linear(config.width, 3 * config.width)
         self.c_proj = nn.Linear(config.width, config.width)
 
@@ -54,9 +55,11 @@ class Attention(nn.Module):
         # One new position sees everything; several new ones only ever come first, with nothing before them.
         dropout = self.dropout if self.training else 0.0
         if dropout and x.device.type == "cpu":
-            y = attention_with_dropout(q, k, v, dropout)  # (B, H, L, d/H)
+            y = attention_with_dropout(q, k, v, dropout, self.causal)  # (B, H, L, d/H)
         else:
-            y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=L > 1)  # (B, H, L, d/H)
+            y = F.scaled_dot_product_attention(
+                q, k, v, dropout_p=dropout, is_causal=self.causal and L > 1
+            )  # (B, H, L, d/H)
         out: Tensor = self.c_proj(y.transpose(1, 2).reshape(B, L, d))  # (B, L, d)
         return out
 
@@ -72,7 +75,7 @@ class Block(nn.Module):
         self.c_fc = nn.Linear(config.width, config.feed_forward)
         self.c_proj = nn.Linear(config.feed_forward, config.width)
         self.drop = Dropout(config.dropout)
-        self.activation = F.relu if config.softmax == "allowed" else partial(F.gelu, approximate="tanh")
+        self.activation = F.relu if config.softmax != "vocabulary" else partial(F.gelu, approximate="tanh")
 
     def forward(self, x: Tensor, cache: Cache | None, layer: int) -> Tensor:
         x = x + self.drop(self.attn(self.ln_1(x), cache, layer))  # (B, L, d)

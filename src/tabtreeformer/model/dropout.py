@@ -45,14 +45,14 @@ class Dropout(nn.Module):
         return x * keep_mask(x, self.rate).div_(kept_share(self.rate))
 
 
-def attention_with_dropout(q: Tensor, k: Tensor, v: Tensor, rate: float) -> Tensor:
-    """Causal attention (…, L, e) on the CPU, with dropout of its weights; PyTorch has no fused one there.
+def attention_with_dropout(q: Tensor, k: Tensor, v: Tensor, rate: float, causal: bool) -> Tensor:
+    """Attention (…, L, e) on the CPU, with dropout of its weights; PyTorch has no fused one there.
 
     What is kept is divided by its share afterwards: values are fewer than weights.
     """
     shape = q.shape
     q, k, v = (t.reshape(-1, *shape[-2:]) for t in (q, k, v))  # (B H, L, e)
-    hidden = torch.full((shape[-2], shape[-2]), -torch.inf, dtype=q.dtype).triu_(1)  # (L, L)
+    hidden = torch.full((shape[-2], shape[-2]), -torch.inf if causal else 0.0, dtype=q.dtype).triu_(1)  # (L, L)
     weights = torch.baddbmm(hidden, q, k.mT, alpha=shape[-1] ** -0.5).softmax(-1)  # (B H, L, L)
     out = torch.bmm(weights * keep_mask(weights, rate), v) / kept_share(rate)
     return out.view(shape)

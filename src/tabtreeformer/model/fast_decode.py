@@ -112,7 +112,7 @@ class SlotSteps:
         self.heads = backbone.config.heads
         blocks = [block for block in backbone.h if isinstance(block, Block)]
         self.activation: Callable[[Tensor], Tensor] = (
-            torch.relu_ if backbone.config.softmax == "allowed" else blocks[0].activation
+            torch.relu_ if backbone.config.softmax != "vocabulary" else blocks[0].activation
         )
         self.layers = [_Layer.of(block) for block in blocks]
         self.norm, self.positions = backbone.ln_f, backbone.wpe.weight

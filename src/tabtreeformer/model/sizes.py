@@ -23,7 +23,7 @@ def table_rows(layout: TokenLayout, config: ModelConfig) -> dict[str, int]:
         "head": values,
         "ahead": D,
         "positions": 1 + n_prompts(layout, config) + D,
-        "functions": len(number_slots(layout)) * config.functions,
+        "functions": len(number_slots(layout)) * (config.functions + (config.quantile_embedding == "raw")),
     }
 
 

@@ -59,7 +59,7 @@ class SlotModel(Network):
         self.register_buffer("offsets", torch.from_numpy(layout.slot_offsets), persistent=False)
         self.register_buffer("rows", torch.cat([starts[:T], starts[T:-1] - starts[T]]), persistent=False)
         self.heads = nn.ModuleList(SlotHead(layout, slots, SMOOTHING) for slots in buckets(layout))
-        self.smooth_values = SmoothTable(layout, config, 1, generator)
+        self.smooth_values = SmoothTable(layout, config, 1, generator, raw=config.quantile_embedding == "raw")
         self.smooth_head = SmoothTable(layout, config, 0, generator)
 
     @property
@@ -204,7 +204,11 @@ class SlotModel(Network):
         hidden = self.hidden(inputs, order=order)[:, self.n_prompts :]  # (B, D, d)
         if order is not None:  # back to table order
             hidden = hidden.gather(1, order.argsort(1)[..., None].expand_as(hidden))
-        local = self._local(rows[:, 1:-1])[:, T:]  # (B, D)
+        return self._by_head(hidden, rows, smooth=smooth)
+
+    def _by_head(self, hidden: Tensor, rows: Tensor, *, smooth: bool) -> list[tuple[Tensor, Tensor]]:
+        """Slots (n,) and their losses (B, n) from their states (B, D, d) in table order, a bucket at a time."""
+        local = self._local(rows[:, 1:-1])[:, self.layout.n_trees :]  # (B, D)
         table = self._head_table()
         return [(head.slots, head(hidden, local, table, self.bias, smooth)) for head in self.heads]  # type: ignore[misc]
 

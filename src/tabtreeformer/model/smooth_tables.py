@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config.settings import ModelConfig
-from ..tokens import TokenLayout
+from ..tokens import Slot, TokenLayout
 from .decoder import INIT_STD
 from .embedding import quantile_embedding
 from .sizes import number_slots
@@ -33,10 +33,21 @@ class SmoothTable(nn.Module):
     cells: Tensor
     own: Tensor
 
-    def __init__(self, layout: TokenLayout, config: ModelConfig, spare: int, generator: torch.Generator | None) -> None:
-        """Take the slots in order; `spare` rows of the table follow each slot's ids."""
+    def __init__(
+        self,
+        layout: TokenLayout,
+        config: ModelConfig,
+        spare: int,
+        generator: torch.Generator | None,
+        *,
+        raw: bool = False,
+    ) -> None:
+        """Take the slots in order; `spare` rows of the table follow each slot's ids.
+
+        With `raw`, the value of an id itself is one more function.
+        """
         super().__init__()
-        n_functions = config.functions
+        n_functions = config.functions + raw
         slots = layout.value_slots
         starts = [sum(slot.size + spare for slot in slots[:i]) for i in range(len(slots))]
         numbers = number_slots(layout)
@@ -44,7 +55,9 @@ class SmoothTable(nn.Module):
         basis = torch.zeros(len(numbers), widest, n_functions)  # (n, S, r)
         rows, cells = [torch.zeros(0, dtype=torch.long)], [torch.zeros(0, dtype=torch.long)]
         for place, i in enumerate(numbers):
-            functions = quantile_embedding(slots[i].size, n_functions)
+            functions = quantile_embedding(slots[i].size, config.functions)
+            if raw:
+                functions = torch.cat([functions, _values(slots[i])[:, None]], dim=1)
             basis[place, : slots[i].size] = (functions - functions.mean(0)) / functions.std(0).clamp_min(1e-6)
             rows.append(starts[i] + torch.arange(slots[i].size))
             cells.append(place * widest + torch.arange(slots[i].size))
@@ -69,6 +82,16 @@ class SmoothTable(nn.Module):
         """What the smooth functions are at each row of the table, (rows, r); 0 where a row has none."""
         flat = self.basis.flatten(0, 1)[self.cells]
         return flat.new_zeros(len(self.own), flat.shape[1]).index_copy(0, self.rows, flat)
+
+
+def _values(slot: Slot) -> Tensor:
+    """The numbers that the ids of a slot stand for (S,), from their mean; 0 where they stand for none."""
+    values = torch.zeros(slot.size, dtype=torch.float64)
+    if slot.centres:
+        centres = torch.tensor(slot.centres, dtype=torch.float64)
+        centres = centres / centres.abs().max().clamp_min(1e-300)
+        values[: len(centres)] = (centres - centres.mean()) / centres.std().clamp_min(1e-300)
+    return values.float()
 
 
 def stands_out(counts: Tensor, rows: int) -> Tensor:

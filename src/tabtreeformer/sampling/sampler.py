@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -75,7 +75,8 @@ class Sampler:
     ) -> Ids:
         """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch.
 
-        Slots are drawn in table order, those in `first` before the others, and what is known of a row before all.
+        Slots are drawn in table order, those in `first` before the others, and what is known of a row before all. A
+        network that fills masks draws each batch of free rows in a random order.
         Free rows take numbers of their own from `rng`, in order: fewer rows, in whole groups, are the first of more.
         """
         return self._draw(prompts, rng, advance, given, first, self.layout.n_values)[0]
@@ -102,9 +103,19 @@ class Sampler:
         masks = {slot: torch.from_numpy(mask).to(self._device) for slot, mask in given.allowed.items()}
         for part, groups in self._batches(len(prompts)):
             own = by_length[part]
-            drawn[own], weights[own] = self._draw_batch(rows.take(own), masks, rng, stop, groups)
+            batch = rows.take(own)
+            if self.model.config.softmax == "masked" and given.ids is None:
+                batch = replace(batch, orders=self._random_order(first, rng))
+            drawn[own], weights[own] = self._draw_batch(batch, masks, rng, stop, groups)
             advance(len(own))
         return drawn, weights
+
+    def _random_order(self, first: Sequence[int], rng: np.random.Generator) -> NDArray[np.int64]:
+        """The slots in `first`, then columns in random order, each from coarse to fine as learned, (1, D)."""
+        columns = np.array([slot.column for slot in self.layout.value_slots])
+        keys = rng.random(columns.max() + 1)[columns]
+        keys[list(first)] = np.arange(-len(first), 0)
+        return np.argsort(keys, kind="stable")[None]
 
     def _order(self, prompts: Ids, given: Given, first: Sequence[int]) -> _Batch:
         """Put what is known of each row first, then the slots in `first`, then all others."""

@@ -43,6 +43,8 @@ class Slot:
     """Local ids 0 … size-1 are allowed here."""
     atoms: frozenset[int] = frozenset()
     """Ids of single values: those next to them are other values, not near misses."""
+    centres: tuple[float, ...] = ()
+    """The middle of what each id represents, where ids are numbers."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ class AtomCodec(NumberCodec):
 
     def slots(self, column: int) -> tuple[Slot, ...]:
         """The id."""
-        return (Slot(SlotKind.QUANTILE, column, len(self.lows), self.atoms),)
+        centres = tuple((self.lows / 2 + self.highs / 2).tolist())
+        return (Slot(SlotKind.QUANTILE, column, len(self.lows), self.atoms, centres),)
 
     def encode(self, series: pd.Series) -> Ids:
         """Values (N,) → ids (N, 1); a value between two ids takes the nearer one."""
