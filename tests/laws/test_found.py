@@ -281,22 +281,15 @@ def test_a_product_that_is_zero_in_the_first_half_of_a_sorted_table_is_found():
     assert "school_later = later * school" in found(df).texts
 
 
-def test_the_column_that_people_rounded_is_drawn_and_the_other_is_computed():
+def test_the_column_that_people_rounded_is_drawn_and_the_others_are_computed():
     r = np.random.default_rng(0)
-    pay, hours = r.integers(40, 160, 1000) * 250.0, r.integers(800, 2400, 1000).astype(float)
-    df = pd.DataFrame({"hours": hours, "pay": pay.astype(np.float32), "hourly": (pay / hours).astype(np.float32)})
+    gross = np.where(r.random(1000) < 0.7, r.integers(1, 90, 1000) * 10.0, r.gamma(3, 100, 1000).round(2))
+    share = r.uniform(0.05, 0.3, 1000)
+    df = pd.DataFrame({"gross": gross, "fee": (gross * share).round(2)})
+    df["net"] = (df["gross"] - df["fee"]).round(2)
     laws = found(df)
-    assert [text for text in laws.texts if "hourly" in text] == ["hourly = pay / hours in 32 bits"]
-    assert set(laws.expressed_schema.names) == {"hours", "pay"}
-
-
-def test_a_part_that_is_often_zero_is_not_computed_from_the_total():
-    r = np.random.default_rng(0)
-    pension = np.where(r.random(1000) < 0.5, 0, r.gamma(3, 100, 1000)).round(2)
-    insurance, sick = r.gamma(3, 50, (2, 1000)).round(2)
-    total = (pension + insurance + sick).round(2)
-    df = pd.DataFrame({"pension": pension, "insurance": insurance, "sick": sick, "total": total})
-    assert "total = pension + insurance + sick" in found(df).texts
+    assert {"net = gross - fee", "fee = gross - net"} & set(laws.texts)
+    assert "gross" in laws.expressed_schema.names
 
 
 def test_a_logarithm_that_is_zero_where_there_is_none_is_found_though_most_rows_have_none():
@@ -309,7 +302,7 @@ def test_a_logarithm_that_is_zero_where_there_is_none_is_found_though_most_rows_
 def test_a_change_within_each_student_is_no_running_total_of_the_table():
     r = np.random.default_rng(0)
     first = r.integers(0, 120, 400)
-    hours = np.column_stack([first, first + r.integers(10, 18, 400)]).ravel()
+    hours = np.column_stack([first, first + r.integers(8, 30, 400)]).ravel()
     change = np.where(np.arange(800) % 2, np.diff(hours, prepend=0), np.nan)
     assert not [t for t in found(pd.DataFrame({"hours": hours, "change": change})).texts if "running" in t]
 
