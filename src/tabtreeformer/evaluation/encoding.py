@@ -23,8 +23,8 @@ from ..errors import SchemaError
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
 LARGEST, SMALLEST = 1e300, 1e-290
-"""Larger numbers are replaced by the first, so that sums stay finite; numbers nearer to 0 than the second are replaced by 0,
-so that slopes do."""
+"""Larger numbers are replaced by the first, so that sums stay finite; numbers nearer to 0 than the second are replaced
+by 0, so that slopes do."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Trees that write: a second writer over value ids, for tables whose rows need no protection.
 
-One tree per slot reads the ids of the slots before it; the rows of a leaf are what is drawn from there. Growing takes
-about a second, writing a hundred thousand rows another one. No torch is imported in this room.
+One tree per slot reads the ids of the preceding slots; new ids are drawn from the rows of a leaf. Growing takes about a
+second, writing a hundred thousand rows another. This room never imports torch.
 
     tree.py       a tree as arrays: in each node, which ids of one slot go left
-    score.py      what is smooth in how a slot depends on those before it
-    boost.py      the same by boosted trees, where those explain more
-    shares.py     how often each id comes in each leaf
+    score.py      the smooth part of a slot's dependence on the slots before it
+    boost.py      the same by boosted trees, where they explain more
+    shares.py     how often each id occurs in each leaf
     grow.py       a forest from rows of ids
     write.py      rows of ids from a forest, drawn together
     particles.py  rows under conditions, and the missing part of given rows

@@ -1,10 +1,10 @@
-"""Boosted trees as a score: what is smooth, and no sum of one number per slot, in how a slot depends on those before.
+"""Boosted trees as a score: smooth dependence on the preceding slots that no sum of one number per slot can express.
 
-LightGBM learns to predict the place of a slot's id from the slots before it. What the trees that write are grown on is
-the prediction for rows that it did not learn from (out of fold), or they would trust it more than new rows deserve.
+LightGBM learns to predict the place of a slot's id from the slots before it. The trees that write are grown on its
+out-of-fold predictions; otherwise they would trust it more than new rows deserve.
 
-A boosted tree has at most eight leaves, so that the leaves which an id of a slot leaves open are the bits of a byte:
-the leaf of a row is the lowest bit that all its slots leave open (QuickScorer, Lucchese et al., 2015). That is a few
+A boosted tree has at most eight leaves, so that the leaves that an id of a slot can still reach are the bits of a byte:
+the leaf of a row is the lowest bit set for all its slots (QuickScorer, Lucchese et al., 2015). That is a few
 lookups per slot for all trees together, a hundred times as fast as walking down the trees one by one.
 
 Shapes: `n` rows, `P` slots before, `B` boosted trees.
@@ -34,10 +34,10 @@ With 0.01, UCI adult took three times as long and was further from unseen rows i
 most by columns of which boosting explains a fifth to a half more (docs/trees.md).
 """
 MIN_ROWS, MAX_ROWS = 2_000, 10_000
-"""Rows that boosting needs, and looks at at most; of fewer rows its gain is luck as often as not."""
+"""Minimum and maximum rows for boosting; with fewer rows, half of its gains are chance."""
 FOLDS = 3
 LOOKED_AT, LOOK_ROUNDS = 1_000, 50
-"""A first look at this many rows, and as many others, ends it where there is nothing to gain; most columns end here."""
+"""A first try on this many rows, tested on as many others, stops it if nothing is gained; most columns stop here."""
 INTERVALS = 64
 
 
@@ -58,7 +58,7 @@ class Boosted:
 
     @cached_property
     def _open(self) -> dict[int, NDArray[np.uint8]]:
-        """By slot that a tree asks: for each id, the leaves of each tree that it leaves open (S, B)."""
+        """By slot that a tree tests: for each id, the leaves of each tree that remain reachable (S, B)."""
         masks: dict[int, NDArray[np.uint8]] = {}
         for number, tree in enumerate(self.trees):
             first, last = tree.leaf_ranges
@@ -105,9 +105,9 @@ def fit_boosted(
     to_beat: float,
     rng: np.random.Generator,
 ) -> tuple[Boosted, NDArray[np.float32]] | None:
-    """Boosted trees that predict a place per row (n,), and their sums for rows that they did not learn from (n,).
+    """Boosted trees that predict a place per row (n,), and their out-of-fold sums (n,).
 
-    None where they do not explain more of the variance than `to_beat`, or there are too few rows to know.
+    None if they do not explain more of the variance than `to_beat`, or there are too few rows to know.
     """
     n = min(len(before), MAX_ROWS)
     if n < MIN_ROWS or places.std() == 0:
@@ -126,7 +126,7 @@ def fit_boosted(
         model = _train(matrix, targets, ~own, own, categories, seed, MAX_ROUNDS)
         rounds.append(max(model.best_iteration, 1))
         outside[own] = model.predict(matrix[own], num_iteration=rounds[-1])
-        if _explained(targets[own], outside[own]) < to_beat + MIN_GAIN:  # in one fold as in all
+        if _explained(targets[own], outside[own]) < to_beat + MIN_GAIN:  # the same in every fold
             return None
     model = _train(matrix, targets, np.ones(n, dtype=bool), None, categories, seed, round(float(np.mean(rounds))))
     trees, values = _as_trees(model.dump_model()["tree_info"], sizes)

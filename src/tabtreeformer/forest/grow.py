@@ -1,7 +1,7 @@
 """A forest from rows of ids: one tree per slot over the slots before it, in table order.
 
 Numbers are split by their ranks, categories by their classes (Gini impurity, which is the squared error of one-hot
-classes). A category of many values enters as a feature by the mean place of what is predicted among its rows.
+classes). A category with many values becomes one feature: the mean place of the predicted id among its rows.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .tree import LEAF, Ids, Tree, stump
 from .write import Forest, SlotForest
 
 WIDE = 12
-"""Categories of more values than this enter as one feature, ordered by what is predicted."""
+"""Categories with more values than this become one feature, ordered by what is predicted."""
 MAX_CLASSES = 64
-"""Classes of a category that splits look at; the rarest others count as one."""
+"""Maximum classes of a category that splits distinguish; the rarest others count as one."""
 SHRINK = 5.0
-"""Rows by which the mean place of a category's value is pulled towards that of all rows."""
+"""Rows by which the mean place of a category's value is shrunk towards that of all rows."""
 MAX_ROWS_GROWN = 100_000
 """Rows of a large table that splits are chosen on."""
 MIN_ROWS_SHARED = 2_000
-"""From this many rows on the trees of a forest are grown on all cores."""
+"""From this many rows on, the trees of a forest are grown on all cores."""
 MIN_ROWS_GROWN = 5
 """Rows per leaf among those that splits are chosen on."""
 
@@ -43,15 +43,15 @@ class ForestSettings:
     leaf_rows: int = 20
     """Each share describes at least this many rows."""
     smoothing: float = 2.0
-    """Rows by which the shares of a leaf are pulled towards those of the node above it."""
+    """Rows by which the shares of a leaf are shrunk towards those of its parent node."""
     unseen: float = 0.0
     """Rows that are added to each id of a slot."""
     scores: bool = True
-    """Whether trees may ask a smooth score of the slots before, too."""
+    """Whether trees may also split on a smooth score of the slots before."""
     grown_rows: int = MAX_ROWS_GROWN
     """Splits are chosen on at most this many rows; all rows are counted in the leaves."""
     boost: bool = False
-    """Whether that score may be one of boosted trees, where those explain more."""
+    """Whether that score may come from boosted trees, where these explain more."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _grow_slot(
         asked.append(Target(score.size, ordered=True))
     tree = _grow_tree(read, asked, own, slots[place], settings, rng)
     leaves = tree.leaves(read)
-    if n > settings.grown_rows:  # a leaf of enough rows among some may have too few among all
+    if n > settings.grown_rows:  # a leaf with enough rows of the sample may have too few of all
         tree = tree.pruned(np.bincount(leaves, minlength=tree.n_leaves), settings.leaf_rows)
         leaves = tree.leaves(read)
     return SlotForest(

@@ -1,8 +1,8 @@
 """Rows under conditions and the missing part of given rows, by particles.
 
-Particles pass through the slots in order: what is free is drawn, what is given is taken, and a particle is weighted by
-the share of what is given after what it has drawn so far. Particles are resampled by their weights. Where few different
-ones are left, slots are drawn again one by one, each given all the others (Metropolis steps with the slot's own shares
+Particles pass through the slots in order: free slots are drawn, given ones are taken, and a particle is weighted by the
+share of the given ids after what it has drawn so far. Particles are resampled by their weights. If few different ones
+are left, slots are drawn again one by one, each given all the others (Metropolis steps with the slot's own shares
 as the proposal).
 
 Shapes: `n` rows, `P` particles per row, `C` slots of context, `D` slots to write, `S` ids of a slot.
@@ -26,11 +26,11 @@ Allowed = Mapping[int, NDArray[np.bool_]]
 CANDIDATES, MAX_ROUNDS = 4, 12
 """Particles per row under conditions in each round, and rounds until enough of them differ."""
 PARTICLES = 32
-"""Particles per row whose gaps lie before something given."""
+"""Particles per row with gaps before a given slot."""
 SWEEPS = 3
 """How often every slot is drawn again where particles degenerate."""
 MAX_CELLS = 2**17
-"""Particles that are held at a time."""
+"""Maximum particles in memory at a time."""
 DRAWS = 8
 """Completed rows over which chances are averaged where other slots have gaps too."""
 
@@ -123,7 +123,7 @@ def complete(
     """
     rows, C = np.array(ids, dtype=np.int32), len(forest.context)
     gaps = ~known
-    # Weights say something only where something given comes after a gap.
+    # Weights differ only if a given slot comes after a gap.
     after = np.logical_or.accumulate(gaps, axis=1) & known
     hard = np.flatnonzero(after.any(1))
     easy = np.flatnonzero(~after.any(1) & gaps.any(1))
@@ -184,7 +184,7 @@ def _refresh(forest: Forest, rows: Ids, free: NDArray[np.bool_], allowed: Allowe
             new = log_shares(forest, tried, [j, *after])
             with np.errstate(invalid="ignore"):
                 gain = new[:, 1:].sum(1) - logs[own][:, after].sum(1)
-            # From a row that the trees could not write any other is a gain.
+            # Any other row is better than one that the trees could not write.
             taken = np.log(rng.random(len(own))) < np.where(np.isnan(gain), 0.0, gain)
             rows[own[taken]] = tried[taken]
             logs[own[taken, None], [j, *after]] = new[taken]
@@ -192,11 +192,11 @@ def _refresh(forest: Forest, rows: Ids, free: NDArray[np.bool_], allowed: Allowe
 
 
 def _readers(forest: Forest, n_slots: int) -> list[list[int]]:
-    """For each of the first slots, which of them after it have a tree that asks it."""
+    """For each of the first slots, which of the slots after it have a tree that tests it."""
     C = len(forest.context)
     asked = [{int(s) for tree in slot.trees for s in np.unique(tree.slots) if s != LEAF} for slot in forest.slots]
     for place, slot in enumerate(forest.slots, start=C):
-        if slot.score is not None and place in asked[place - C]:  # the score, which all slots before it are in
+        if slot.score is not None and place in asked[place - C]:  # the score, which depends on all slots before it
             asked[place - C] |= set(range(place))
     return [[k for k in range(j + 1, n_slots) if C + j in asked[k]] for j in range(n_slots)]
 
@@ -258,7 +258,7 @@ def _weights(logs: Floats) -> Floats:
 
 
 def _effective(logs: Floats) -> Floats:
-    """How many evenly weighted particles the weights of each row (n, P) are worth (n,)."""
+    """Effective number of particles of each row's weights (n, P) → (n,)."""
     return np.asarray(1.0 / np.square(_weights(logs)).sum(1))
 
 

@@ -1,8 +1,8 @@
-"""What is smooth in how a slot depends on those before it, as one more id that its trees may ask.
+"""The smooth part of a slot's dependence on the slots before it, as one more id that its trees may test.
 
 A score is a sum of one number per id of each slot before (a ridge regression on ranks and classes), cut into intervals.
-Trees alone spend their rows on approximating a slope by steps; with the score they need fewer steps, are closer to rows
-that nobody learned from, and repeat less of the accidents of those that were.
+Trees alone spend their rows on approximating a slope by steps; with the score they need fewer steps, are closer to
+held-out rows, and repeat less of the noise of the training rows.
 
 Shapes: `n` rows, `P` slots before, `X` features.
 """
@@ -22,7 +22,7 @@ INTERVALS = 64
 RIDGE = 5.0
 """Strength of the ridge, in rows."""
 MAX_CLASSES_SCORED, MAX_FEATURES_SCORED = 30, 500
-"""Categories of more values say nothing to a score, and slots after more features than this have none."""
+"""Categories with more values do not enter a score, and slots after more features than this have none."""
 MAX_ROWS_SCORED = 20_000
 
 
@@ -53,7 +53,7 @@ class Score:
         return total
 
     def explained(self, before: NDArray[Any], places: NDArray[np.float64]) -> float:
-        """Share of the variance of places (n,) that it explains in rows that it did not learn from, estimated."""
+        """Estimated share of the variance of places (n,) that it explains in rows that it did not learn from."""
         total = self.total(before).astype(np.float64)
         if total.std() == 0 or places.std() == 0:
             return 0.0

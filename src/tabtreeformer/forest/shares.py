@@ -1,4 +1,4 @@
-"""How often each id comes in each leaf: counts, and shares smoothed towards the nodes above.
+"""How often each id occurs in each leaf: counts, and shares smoothed towards the nodes above.
 
 Shapes: `n` rows, `M` nodes, `F` leaves, `S` ids of the slot.
 """
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Rows of each leaf by id, those that are there; leaves one after the other."""
+    """Ids that occur in each leaf, one leaf after the other."""
 
     starts: NDArray[np.int64]
     """Where each leaf begins in `ids` (F + 1,)."""
@@ -88,7 +88,7 @@ class Shares:
         low, high = ends[start], ends[start + size]
         found = np.searchsorted(ends, low + points * (high - low), side="right") - 1 - start
         ids = found.clip(0, size - 1)
-        # Rounding may carry a point at the very end past the last id that has a share.
+        # Rounding may move a point at the very end past the last id with a share.
         odd = np.flatnonzero(self.table[leaves, ids] == 0)
         if len(odd):
             ids[odd] = self.table[leaves[odd]].argmax(1)

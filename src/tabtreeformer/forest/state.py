@@ -1,4 +1,4 @@
-"""A forest as JSON and arrays, and back; what does not make a forest is an error."""
+"""A forest as JSON and arrays, and back; anything that is not a forest is an error."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _boosted(slot: SlotForest) -> tuple[Tree, ...]:
 
 
 def from_state(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Forest:
-    """Inverse of `to_state`; ValueError where parts do not fit together."""
+    """Inverse of `to_state`; ValueError if the parts do not match."""
     sizes, context = [int(s) for s in facts["sizes"]], tuple(int(s) for s in facts["context"])
     if min((*sizes, *context), default=0) < 1 or not sizes:
         raise ValueError("a forest needs slots, each with at least one id")
@@ -143,7 +143,7 @@ class _Reader:
         return tree, Counts(ends, ids.astype(np.int32), counts.astype(np.int32))
 
     def _nodes(self, prefix: str, n_nodes: int, n_slots: int, sizes: NDArray[np.int64]) -> Tree:
-        """The next tree, which asks the first slots only; `sizes` are theirs."""
+        """The next tree, which tests only the first slots; `sizes` are theirs."""
         slots = self._take(f"{prefix}slots", n_nodes).astype(np.int32)
         right = self._take(f"{prefix}right", n_nodes).astype(np.int32)
         _check_nodes(slots, right, n_slots)
@@ -163,7 +163,7 @@ class _Reader:
         return margin
 
     def end(self) -> None:
-        """Refuse what belongs to no tree."""
+        """Refuse entries that belong to no tree."""
         ends = {name: len(self.bits.get(name, array)) for name, array in self.arrays.items()}
         spare = {name: 7 if name in self.bits else 0 for name in ends}  # bits come in whole bytes
         if any(end - self.places[name] > spare[name] for name, end in ends.items()):
@@ -178,10 +178,10 @@ class _Reader:
 
 
 def _check_nodes(slots: NDArray[np.int32], right: NDArray[np.int32], place: int) -> None:
-    """Nodes must be one tree in depth-first order that asks only slots before its own."""
+    """Nodes must be one tree in depth-first order that tests only slots before its own."""
     n = len(slots)
     if n < 1 or slots.min() < LEAF or slots.max() >= place:
-        raise ValueError("a tree of the forest asks slots that are not before its own")
+        raise ValueError("a tree of the forest tests slots that are not before its own")
     # In depth-first order the right child of a node is the next one to begin once its left part has ended.
     waiting: list[int] = []
     for node in range(n):
@@ -191,6 +191,6 @@ def _check_nodes(slots: NDArray[np.int32], right: NDArray[np.int32], place: int)
             if waiting.pop() != node + 1:
                 raise ValueError("a tree of the forest is not in depth-first order")
         elif node + 1 != n:
-            raise ValueError("a tree of the forest has nodes that nothing leads to")
+            raise ValueError("a tree of the forest has unreachable nodes")
     if waiting:
         raise ValueError("a tree of the forest is cut short")

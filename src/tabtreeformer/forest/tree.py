@@ -1,6 +1,6 @@
 """A tree over rows of ids, as arrays.
 
-A node asks one slot: ids of a set go left, the others right. Nodes are numbered in depth-first order, so that the
+A node tests one slot: ids of a set go left, the others right. Nodes are numbered in depth-first order, so that the
 leaves below any node are neighbours.
 """
 
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
 LEAF = -1
-"""The slot of a node that asks nothing."""
+"""The slot of a node that tests nothing."""
 LEVELS = 4
-"""After every few levels, rows that have reached their leaf are put aside."""
+"""Levels after which rows that have reached their leaf are set aside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Tree:
     """Nodes in depth-first order; `M` of them."""
 
     slots: NDArray[np.int32]
-    """Slot that each node asks (M,); `LEAF` for a leaf."""
+    """Slot that each node tests (M,); `LEAF` for a leaf."""
     right: NDArray[np.int32]
     """Right child of each node (M,), 0 for a leaf; the left child is the next node."""
     starts: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Tree:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Ids of the slot that each inner node asks (M,), 0 for a leaf."""
+        """Number of ids of the slot that each inner node tests (M,), 0 for a leaf."""
         inner = np.flatnonzero(self.slots != LEAF)
         sizes = np.zeros(self.n_nodes, dtype=np.int64)
         sizes[inner] = np.diff(np.append(self.starts[inner], len(self.sets)))
@@ -105,7 +105,7 @@ class Tree:
         while len(rows):
             for _ in range(LEVELS):
                 place = starts.take(node) + columns.take(slots.take(node) * n + rows)
-                # What a leaf is asked leads back to it: the place need only exist.
+                # A leaf's test leads back to it: the index only has to exist.
                 node = children.take(2 * node + sets.take(place, mode="clip"))
             done = is_leaf.take(node)
             found[rows[done]] = node[done]

@@ -1,8 +1,8 @@
-"""A forest, the rows that it writes and how likely it finds rows.
+"""A forest, the rows that it writes, and the likelihood of rows under it.
 
 Rows are drawn together: before each slot the rows of a block are sorted by their leaf and take low-discrepancy points
-(multiples of the golden ratio with one random offset). Each row by itself keeps exactly its distribution; together the
-rows of a leaf come closer to its shares than independent draws would.
+(multiples of the golden ratio with one random offset). Each row by itself has exactly its distribution; together the
+rows of a leaf are closer to its shares than independent draws would be.
 
 Shapes: `n` rows, `C` slots of context, `D` slots to write.
 """
@@ -28,19 +28,19 @@ GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, eq=False)
 class SlotForest:
-    """The trees of one slot; with several, each row takes one of them by chance."""
+    """The trees of one slot; with several, each row uses one of them at random."""
 
     size: int
     margin: NDArray[np.int64]
-    """How many rows have each id (S,)."""
+    """Number of rows with each id (S,)."""
     trees: tuple[Tree, ...]
     counts: tuple[Counts, ...]
     smoothing: float
-    """Rows by which a node's shares are pulled towards its parent's."""
+    """Rows by which a node's shares are shrunk towards its parent's."""
     unseen: float = 0.0
     """Rows that are added to each id of the margin."""
     score: Score | Boosted | None = None
-    """What the trees may ask beside the slots before."""
+    """What the trees may test beside the slots before."""
 
     def read(self, before: NDArray[Any]) -> NDArray[Any]:
         """Slots before (n, place) as the trees read them."""
@@ -111,7 +111,7 @@ def draw_slot(
 
 
 def even_points(n: int, offset: float) -> Floats:
-    """Points in [0, 1), any few neighbours of which are spread evenly (n,)."""
+    """Points in [0, 1) of which any consecutive few are spread evenly (n,)."""
     return np.asarray((np.arange(n) * GOLDEN + offset) % 1.0, dtype=np.float64)
 
 

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MAX_CLASSES = 100
-"""A prompt of this many classes times 50 rounds is longer than any transformer here should read."""
+"""This many classes times 50 rounds make a prompt that is too long for any transformer here."""
 
 
 def fit_leaf_model(
@@ -54,7 +54,7 @@ def fit_leaf_model(
             f"choose a target of at most {MAX_CLASSES} classes, or tree='decision_tree', 'catboost' or 'none'"
         )
     model_class, space = _model_class(config.model), SPACES.get(config.model, {})
-    seed %= 2**31  # the libraries count seeds in 32 bits, with a sign
+    seed %= 2**31  # the libraries take seeds as signed 32-bit integers
     params = canonical(config.params, space)
     if config.trials and space:
         from .tuning import tune
@@ -75,10 +75,10 @@ def _with_full_leaves(
     target: Target,
     floor: int,
 ) -> LeafModel:
-    """Grow trees again, with larger leaves each time, until `floor` rows or more lie in each leaf that has any.
+    """Grow trees again, with larger leaves each time, until each nonempty leaf holds at least `floor` rows.
 
-    The libraries' own limits are not enough: LightGBM estimates counts, XGBoost weighs rows, CatBoost's symmetric trees
-    know no limit.
+    The libraries' own limits are not enough: LightGBM estimates counts, XGBoost weights rows, CatBoost's symmetric
+    trees have no limit.
     """
     least = floor
     while True:
@@ -97,7 +97,7 @@ def _has_thin_leaf(leaf_ids: NDArray[np.int64], floor: int) -> bool:
 
 
 def load_leaf_model(name: str, text: str) -> LeafModel:
-    """Read a model of that name back from its `to_text`."""
+    """Read a model of this kind back from its `to_text`."""
     if name not in TREE_MODELS:
         raise ArchiveError(f"there is no tree model {name!r} in this version; known: {', '.join(TREE_MODELS)}")
     return _model_class(name).from_text(text)

@@ -26,7 +26,7 @@ MARK = "real rows and shuffled columns\n"
 
 
 RANDOM = {"extra_trees": True, "bagging_fraction": 0.632, "feature_fraction": 0.8}
-"""Unless the user says otherwise: a first split that gains little is found by chance, and the second one pays."""
+"""Defaults: the gain of a first split is small and partly chance; it is the second split that pays."""
 
 
 class Adversarial(LightGBM):
@@ -37,7 +37,7 @@ class Adversarial(LightGBM):
         super().__init__({**RANDOM, **params}, seed)
 
     def fit(self, features: Features, target: Target) -> Self:
-        """Grow the trees; what is to be predicted plays no part."""
+        """Grow the trees; the target is ignored."""
         rng, matrix = np.random.default_rng(self._seed), features.matrix
         # Drawn with replacement: columns that are only shuffled have the same shares as before, so that no first split
         # would gain anything and no tree would grow.

@@ -20,9 +20,9 @@ SMALL = 1_000_000
 
 
 class LeafModel(Protocol):
-    """Trees that predict one column from the others; their leaves say in which region of the table a row lies.
+    """Trees that predict one column from the others; their leaves locate a row in a region of the table.
 
-    Shapes: N rows, T trees. T is what the fitted trees are, not what was asked for: boosting may stop early, and
+    Shapes: N rows, T trees. T is the number of fitted trees, not the number asked for: boosting may stop early, and
     builds a tree for each class where there are more than two.
     """
 
@@ -54,14 +54,14 @@ _State = TypeVar("_State")
 
 
 def fitted(state: _State | None, model: object) -> _State:
-    """Return the state of a fitted model, or say that there is none yet."""
+    """Return the state of a fitted model; an error if there is none yet."""
     if state is None:
         raise NotFittedError(f"{type(model).__name__} has no trees yet; call fit first")
     return state
 
 
 def threads(features: Features, everything: int) -> int:
-    """Return 1 for small tables, else `everything`, the library's own word for all cores."""
+    """Return 1 for small tables, else `everything`, the library's own value for all cores."""
     return 1 if features.matrix.size < SMALL else everything
 
 
@@ -86,7 +86,7 @@ def blaming_params(library: str, params: Mapping[str, Any], *errors: type[Except
 
 @contextmanager
 def blaming_text(library: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn a failure to read a model back into an error that says so."""
+    """Turn a failure to read a model back into a clear error."""
     try:
         yield
     except errors as error:
@@ -94,7 +94,7 @@ def blaming_text(library: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def not_a_model(library: str) -> str:
-    """Say that a text cannot be read as that library's trees."""
+    """The message that a text cannot be read as this library's trees."""
     return f"the stored trees are not a whole {library} model; the file is damaged or foreign: save the model again"
 
 

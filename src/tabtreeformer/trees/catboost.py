@@ -28,8 +28,8 @@ ALL_CORES = -1
 class CatBoost:
     """T is rounds, whatever the number of classes: a leaf holds the scores of all of them.
 
-    Categories go in as ordered codes, because CatBoost's JSON does not hold what its own way with categories learns.
-    Trees are symmetric unless `grow_policy` says otherwise, so that a tree of depth k has 2**k leaves, reached
+    Categories are passed as ordered codes, because CatBoost's JSON does not hold what its own encoding of categories
+    learns. Trees are symmetric unless `grow_policy` says otherwise, so that a tree of depth k has 2**k leaves, reached
     or not.
     """
 
@@ -44,7 +44,7 @@ class CatBoost:
 
     def fit(self, features: Features, target: Target) -> Self:
         """Grow the trees."""
-        # CatBoost complains about classes that no row has, which happens in folds: number those that there are.
+        # CatBoost refuses classes that no row has, which happens in folds: number those that occur.
         classes, values = None, target.values
         if target.n_classes is not None:
             present, values = np.unique(target.values, return_inverse=True)
@@ -96,7 +96,7 @@ class CatBoost:
         own |= {"logging_level": "Silent", "allow_writing_files": False}
         with blaming_params("CatBoost", self._params, cat.CatBoostError, ValueError, TypeError):
             model = cat.CatBoost(own | self._params)
-            # Even when silent it has warnings for stderr.
+            # Even when silent it writes warnings to stderr.
             model.fit(_single(features), values, log_cout=io.StringIO(), log_cerr=io.StringIO())
         return _written(model)
 
@@ -113,7 +113,7 @@ def _single(features: Features) -> NDArray[np.float32]:
 
 
 def _vary(values: NDArray[Any]) -> bool:
-    """Whether not all rows are the same; CatBoost refuses those."""
+    """Whether rows differ; CatBoost refuses a constant table."""
     return bool((values != values[:1]).any())
 
 

@@ -1,4 +1,4 @@
-"""CatBoost's JSON, checked index by index before CatBoost reads it: it was not made for what strangers write."""
+"""CatBoost's JSON, checked index by index before CatBoost reads it, which does not expect hostile input."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class _Nodes:
 
     @classmethod
     def of(cls, model: Any) -> _Nodes:
-        """Copy what a fitted scikit-learn tree knows."""
+        """Copy a fitted scikit-learn tree."""
         tree = model.tree_
         values = tree.value[:, 0, :]  # (nodes, classes) or (nodes, 1)
         prediction = model.classes_[values.argmax(axis=1)] if hasattr(model, "classes_") else values[:, 0]
@@ -71,7 +71,7 @@ class _Nodes:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> _Nodes:
-        """Inverse of `to_json`; refuses what is not a tree, so that `reach` always ends."""
+        """Inverse of `to_json`; refuses anything that is not a tree, so that `reach` always ends."""
         whole = {name: np.array(data[name], dtype=np.int64) for name in ("feature", "left", "right")}
         nodes = cls(**whole, threshold=np.array(data["threshold"], float), prediction=np.array(data["prediction"]))
         places = np.arange(len(nodes.left))
@@ -95,7 +95,7 @@ def _filled(features: Features) -> NDArray[np.float32]:
 
 
 class DecisionTree:
-    """T = 1; categories are compared by their codes, as scikit-learn knows no others."""
+    """T = 1; categories are compared by their codes, because scikit-learn's trees take only numbers."""
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
         """Take scikit-learn's parameters, and a seed."""

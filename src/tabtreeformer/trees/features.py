@@ -1,4 +1,4 @@
-"""A table as tree libraries want it: one matrix of numbers to predict from, one vector to predict."""
+"""A table in the form that tree libraries take: one matrix of numbers to predict from, one vector to predict."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..data.schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schem
 from ..data.schema.numbers import count_decimals
 
 LARGEST = 1e30
-"""Numbers beyond this are taken for it: tree libraries compute in float32, which ends near 3e38, and square and sum."""
+"""Larger numbers are clipped to this: tree libraries compute squares and sums in float32, which ends near 3e38."""
 
 # Legend of shapes: N rows, F columns to predict from.
 
 
 TARGET_NAMES = re.compile(r"target|label|class|y|outcome|response|churn(ed)?|default|survived|income|diagnosis|species")
-"""Names of columns that people predict."""
+"""Names that targets usually have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of each row."""
+    """The features of each row."""
 
     matrix: NDArray[np.float64]  # (N, F)
     """Numbers as they are, NaN where missing; categories as their codes 0, 1, 2, …, missing being one more."""
@@ -62,7 +62,7 @@ class Target:
 
 @dataclass(frozen=True)
 class _Source:
-    """One column of the table, and the codes of its values if it takes them from a list.
+    """One column of the table, and the codes of its values if it is categorical.
 
     With a floor, a number is the place of the interval that it falls into, and rare labels are one: trees then split
     between intervals that enough rows support, and their text holds no value.
@@ -71,7 +71,7 @@ class _Source:
     column: Column
     labels: Labels | None
     other: int | None = None
-    """The code of labels that too few rows have; None where there are none."""
+    """The code of labels that too few rows have; None if there are none."""
     ends: tuple[tuple[float, float], ...] = ()
     """Ends of the intervals of a number; empty where numbers are taken as they are."""
 
@@ -135,14 +135,14 @@ class _Source:
         return borders
 
     def middles(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a tree is to predict for intervals: their middles; numbers as they are where there are none."""
+        """What a tree should predict for intervals: their midpoints; the numbers themselves without intervals."""
         if not self.ends:
             return places
         middles: NDArray[np.float64] = np.array(self.ends).mean(axis=1).clip(-LARGEST, LARGEST)[places.astype(np.int64)]
         return middles
 
     def number_at(self, threshold: float) -> float:
-        """The number at which a tree splits that says `threshold`; infinite where it splits nothing."""
+        """The number that a tree's `threshold` splits at; infinite if it splits nothing."""
         if not self.ends:
             return threshold
         place = math.floor(threshold) if math.isfinite(threshold) else -1
@@ -182,7 +182,7 @@ class FeatureEncoder:
     def learn(
         cls, df: pd.DataFrame, schema: Schema, target_name: str | int, config: TokenConfig | None = None
     ) -> FeatureEncoder:
-        """Take every column that says something but the target to predict it from; collect the categories of both."""
+        """Take every informative column but the target to predict it from; collect the categories of both."""
         config = config or TokenConfig()
         columns = (c for c in schema.columns if c.name != target_name and c.kind in (*MEASURED, *LABELLED))
         sources = [_Source.learn(df, c, config) for c in columns]
@@ -211,12 +211,12 @@ class FeatureEncoder:
         for place, source in enumerate(self.sources):
             matrix[:, place] = source.read(df)
             if source.n_codes is not None:
-                # A missing category is one more code, which every library knows how to split by.
+                # A missing category is one more code, which every library can split by.
                 matrix[np.isnan(matrix[:, place]), place] = source.n_codes
         return Features(matrix, tuple(place for place, source in enumerate(self.sources) if source.labels is not None))
 
     def knows(self, df: pd.DataFrame) -> NDArray[np.bool_]:
-        """Rows in which no column holds a label that was never seen (N,)."""
+        """Rows in which no column holds an unseen label (N,)."""
         return np.asarray(np.logical_and.reduce([source.knows(df) for source in self.sources]))
 
     def target(self, df: pd.DataFrame) -> Target:
@@ -239,10 +239,10 @@ def choose_target(
 ) -> str | int | None:
     """Return the column to predict: the one given, or one drawn from those that vary.
 
-    Not `drawn`, it is the one that people most likely want to predict: by its name, else the last column of classes,
+    If not `drawn`, it is the one that is most likely of interest: by its name, else the last categorical column,
     else the last column.
 
-    None where trees would have nothing to learn: the target has a single value, or no other column varies. Keys and
+    None if trees would have nothing to learn: the target has a single value, or no other column varies. Keys and
     free text are neither predicted nor predicted from. Columns of many categories are not drawn: boosting
     builds a tree for each of them in every round.
     """

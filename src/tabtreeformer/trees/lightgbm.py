@@ -60,7 +60,7 @@ class LightGBM:
         return np.asarray(ids, dtype=np.int64).reshape(features.n_rows, len(self.n_leaves))
 
     def _booster_for(self, features: Features) -> Any:
-        """The fitted trees, if they were fitted to as many features."""
+        """The fitted trees, provided they were fitted to the same number of features."""
         booster = fitted(self._booster, self)
         if booster.num_feature() != features.matrix.shape[1]:
             raise ArchiveError(
@@ -81,12 +81,12 @@ class LightGBM:
             return cls({}, 0)._hold(lgb.Booster(model_str=text), text)
 
     def _settings(self, target: Target) -> dict[str, Any]:
-        """Return what is set unless the user's parameters say otherwise."""
+        """Return the defaults that the user's parameters override."""
         return {
             **_objective(target.n_classes),
             "seed": self._seed,
             "deterministic": True,
-            # LightGBM else times both ways and takes the faster, and the two round differently.
+            # Otherwise LightGBM times both ways and takes the faster, and the two round differently.
             "force_row_wise": True,
             "verbosity": -1,
             # NOTE[PAPER]: the paper tunes the bagging fraction and leaves out its frequency; we set 1 because at
@@ -109,7 +109,7 @@ def _objective(n_classes: int | None) -> dict[str, Any]:
 
 
 def _n_classes(text: str) -> int | None:
-    """Read what is predicted from the head of the model text."""
+    """Read the number of classes from the head of the model text."""
     head = text[: text.find("\nTree=0")]
     found = re.search(r"^num_class=(\d+)$", head, re.MULTILINE)
     if found and int(found[1]) > 1:

@@ -1,6 +1,6 @@
 """LightGBM's model text, checked line by line and index by index before LightGBM reads it.
 
-LightGBM trusts its own text: an index out of range or a list that was cut ends the process. Only what LightGBM itself
+LightGBM trusts its own text: an index out of range or a truncated list crashes the process. Only what LightGBM itself
 writes passes here.
 """
 
@@ -45,7 +45,7 @@ def check_text(text: str) -> None:
     """Raise ValueError unless the text is one that LightGBM can have written."""
     first, last = text.find("Tree=0\n"), text.find("end of trees\n")
     if not text.isascii() or not text.startswith("tree\nversion=v") or "\nend of parameters\n" not in text or last < 0:
-        raise ValueError("it is no whole LightGBM model")
+        raise ValueError("it is not a complete LightGBM model")
     head = _fields(text[: first if first >= 0 else last].splitlines()[1:], _HEAD, flags=("average_output",))
     n_features, sizes = _check_head(head), _ints(head, "tree_sizes")
     start = first if first >= 0 else last
@@ -75,7 +75,7 @@ def _fields(lines: list[str], known: set[str], flags: tuple[str, ...] = ()) -> d
 
 
 def _check_head(head: Mapping[str, str]) -> int:
-    """The number of features, if what the head says fits together."""
+    """The number of features, if the head is consistent."""
     n_features = _int(head, "max_feature_idx", 0, MAX_FEATURES) + 1
     n_classes, per_round = _int(head, "num_class", 1, MAX_CLASSES), _int(head, "num_tree_per_iteration", 1, MAX_CLASSES)
     _int(head, "label_index", 0, MAX_FEATURES)
@@ -94,7 +94,7 @@ def _check_head(head: Mapping[str, str]) -> int:
         and len(_ints(head, "tree_sizes")) % per_round == 0
     )
     if not fits or len(_ints(head, "monotone_constraints")) not in (0, n_features):
-        raise ValueError("the head of a LightGBM model does not fit together")
+        raise ValueError("the head of a LightGBM model is inconsistent")
     return n_features
 
 
@@ -121,14 +121,14 @@ def _check_tree(tree: Mapping[str, str], n_features: int) -> None:
     categorical = (kinds & 1).astype(bool)
     chosen = _floats(tree, "threshold")[categorical]
     if ((features < 0) | (features >= n_features) | (kinds < 0) | (kinds > 15)).any():
-        raise ValueError("a tree splits by a feature or in a way that there is not")
+        raise ValueError("a tree splits by an unknown feature or in an unknown way")
     if ((chosen < 0) | (chosen >= n_cat) | (chosen != np.rint(chosen))).any():
         raise ValueError("a tree splits by categories that it does not have")
     _check_children(_ints(tree, "left_child"), _ints(tree, "right_child"), n_leaves)
 
 
 def _check_children(left: NDArray[np.int64], right: NDArray[np.int64], n_leaves: int) -> None:
-    """Every node and leaf is reached once, from a node before it, and not too deep below the root."""
+    """Every node and leaf is reached exactly once, from a node before it, and not too deep below the root."""
     children = np.stack([left, right], axis=1)
     inner = children >= 0
     parents = np.repeat(np.arange(len(left))[:, None], 2, axis=1)

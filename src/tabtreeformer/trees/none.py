@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class NoTrees:
-    """T = 0. There is nothing to learn, so that its text is empty and it needs no fit."""
+    """T = 0. There is nothing to learn, so its text is empty and it needs no fit."""
 
     n_leaves: tuple[int, ...] = ()
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
-        """Take what other models take, and use none of it."""
+        """Take the arguments of other models, and ignore them."""
 
     def fit(self, features: Features, target: Target) -> Self:
         """Learn nothing."""

@@ -1,4 +1,4 @@
-"""What leads to the leaves of a tree: which codes and which stretches of numbers."""
+"""The conditions that lead to the leaves of a tree: codes and ranges of numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Path:
 
     @property
     def possible(self) -> bool:
-        """Whether any value could go this way."""
+        """Whether any value can take this path."""
         return all(self.codes.values()) and all(low < self.upto.get(k, math.inf) for k, low in self.above.items())
 
     def number(self, feature: int, threshold: float, left: bool) -> Path:
@@ -45,7 +45,7 @@ class Path:
 
 
 Leaves = Iterable[tuple[int, Path]]
-"""Numbers of the leaves of a tree and the ways to them; only their order counts."""
+"""Numbers of the leaves of a tree and the paths to them; only their order counts."""
 
 
 def paths(model: LeafModel, n_codes: dict[int, int]) -> list[list[Path]]:

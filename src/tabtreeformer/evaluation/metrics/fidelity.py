@@ -81,7 +81,7 @@ def total_variation_complement(real: NDArray[np.int32], synthetic: NDArray[np.in
 def trend(tables: Tables, context: Context) -> Measurement:
     """Mean over the pairs of columns of how similar their relation is in real and synthetic rows; 1 is best.
 
-    Two numbers: how close their correlations are. Otherwise: the overlap of the two tables of joint shares, numbers being
+    Two numbers: how close their correlations are. Otherwise: the overlap of both tables of joint shares, numbers being
     cut into ten bins of their own table. The paper, and SDMetrics up to 0.26, average over all pairs; so do we.
     Since 0.27 SDMetrics averages over pairs with a strong trend in the real rows: `strong` in the breakdown.
     """
