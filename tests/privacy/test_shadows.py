@@ -77,8 +77,8 @@ def test_a_file_that_knows_its_rows_is_a_finding_of_its_own(monkeypatch):
 
 
 def test_one_far_value_changes_no_distance():
-    from tabtreeformer.evaluation.encoding import encode
     from tabtreeformer.evaluation.attacks.repeated import nearest
+    from tabtreeformer.evaluation.encoding import encode
 
     real, new = rows(200, 1), rows(400, 2)
     tables = encode({"training": real, "synthetic": new}, Schema.infer(real))

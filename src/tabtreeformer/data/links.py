@@ -21,7 +21,7 @@ Tables = Mapping[str, pd.DataFrame]
 Ints = NDArray[np.int64]
 
 MAX_KEY_CANDIDATES = 3
-"""Unique columns of a table that are considered as its key when links are searched."""
+"""Maximum unique columns of a table that are considered as its key when links are searched."""
 _SIDE = re.compile(r"\s*([^.()]+?)\s*\.\s*(?:\(([^()]*)\)|([^()]+?))\s*")
 
 
@@ -64,7 +64,7 @@ def _written(columns: tuple[Name, ...]) -> str:
 
 
 def parse_link(text: str, tables: Tables) -> Link:
-    """Read a link; a table or column that does not exist is an error that names those that do."""
+    """Parse a link; a table or column that does not exist is an error that lists the existing ones."""
     sides = [_SIDE.fullmatch(side) for side in text.split("->")]
     if len(sides) != 2 or sides[0] is None or sides[1] is None:
         raise SchemaError(f"cannot read the link {text!r}; write it as 'orders.customer_id -> customers.id'")
@@ -89,7 +89,7 @@ def _read_side(side: re.Match[str], text: str, tables: Tables) -> tuple[str, tup
 
 
 def find_links(tables: Tables) -> list[Link]:
-    """Links that names, types and values agree on.
+    """Links that are supported by names, types and values.
 
     The key of a parent is a column without repeats and gaps. A column of another table points to it if it is named
     after it (`customer_id` for `customers.id` or `customers.customer_id`), has the same type of values, and holds no

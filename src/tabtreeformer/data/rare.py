@@ -1,11 +1,11 @@
 """What enough rows support: labels, ranges and intervals that describe no single row.
 
-Everything here is learned from counts: distinct values, ascending, and how many rows have each. Whoever has other
-counts of the same table, rounded or with noise, gets what those support.
+Everything here is learned from counts: distinct values, ascending, and the number of rows with each. Other counts of
+the same table, rounded or with noise, work the same way.
 
 A label is kept if `floor` rows have it. A number keeps its own id if `floor` rows have it; all others are described by
-the mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals lie half a step
-beside the grid, where no value of the column can lie, so that an end never is a value of a row.
+the mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals are half a step
+off the grid, where no value of the column can be, so that an end is never a value of a row.
 
 Shapes: `D` distinct values, `Q` intervals.
 """
@@ -34,7 +34,8 @@ LIMITS = (
 WIDEST, NARROWEST = 3.5, 1.5
 """Factor between the ranks of the groups that a tail is estimated from: maximum, and too small to estimate anything."""
 MOST_GROWTH = 0.7
-"""Gaps are taken to shrink outwards at least by this factor: three groups of a few rows estimate heavy tails badly."""
+"""Gaps are assumed to shrink outwards by at least this factor: three groups of a few rows estimate heavy tails
+badly."""
 OUTERMOST = 0.56
 """Rank at which the outermost row is expected: exp of minus Euler's constant."""
 LARGEST_GRID = 2.0**50
@@ -42,10 +43,10 @@ LARGEST_GRID = 2.0**50
 
 
 def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | None]:
-    """Places of the labels that enough rows have, and the code of all others among them; None where there are none.
+    """Places of the labels that enough rows have, and the code of all others among them; None if there are no others.
 
-    The others are a group, coded after the kept ones. Where even all together are too few they are taken for the
-    commonest label, so that no code means them alone.
+    The others are a group, coded after the kept ones. If even all of them together are too few, they are merged
+    into the most common label, so that no code stands for them alone.
     """
     kept = np.flatnonzero(counts >= floor)
     if not len(kept) or len(kept) == len(counts):
@@ -57,7 +58,7 @@ def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | No
 def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
     """Ends beyond each of which at least `floor` rows lie, or on it: each the mean of `floor` rows near it.
 
-    The `floor` - 1 rows that lie farthest out on either side have no say in it but by their number.
+    Of the `floor` - 1 outermost rows on either side only the number matters.
     """
     total = float(counts.sum())
     if total < 3 * floor - 2:  # too few rows for two ends: one point in the middle of at least `floor` of them
@@ -70,7 +71,7 @@ def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float
 
 
 def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
-    """How far the numbers probably reach, estimated without the `floor` - 1 rows that lie farthest out on either side.
+    """The probable range of the numbers, estimated without the `floor` - 1 outermost rows on either side.
 
     Ranges that end where the last rows are supported are narrower than the table's, which shows in everything that is
     cut by the range of a column. From three groups of rows near each end, at ranks that grow by the same factor,
@@ -119,16 +120,16 @@ def _mean_of_ranks(distinct: Floats, counts: Counts, start: float, stop: float) 
     """Mean of the rows from one rank to another, in ascending order."""
     ends = np.cumsum(counts)
     inside = np.clip(np.minimum(ends, stop) - np.maximum(ends - counts, start), 0, None)
-    base = distinct[int(np.argmax(inside > 0))]  # sums of large numbers that hardly differ would lose their digits
+    base = distinct[int(np.argmax(inside > 0))]  # sums of large numbers that hardly differ would lose digits
     return float(base + ((distinct - base) * inside).sum() / inside.sum())
 
 
 def intervals(
     distinct: Floats, counts: Counts, *, floor: int, most: int, decimals: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Ends of about `most` ids (Q,), each of which at least `floor` rows fall into; equal ends are a value of its own.
+    """Ends of about `most` ids (Q,), each with at least `floor` rows; equal ends are a single value.
 
-    A value falls into the id that it is nearest to.
+    A value belongs to the nearest id.
     """
     grid = _Grid.of(distinct, decimals)
     ends = supported_range(distinct, counts, floor)
@@ -138,7 +139,7 @@ def intervals(
         lows, highs = _ends(groups, distinct, inner, counts, ends, grid)
         borders = highs[:-1] / 2 + lows[1:] / 2
         rows = np.bincount(np.searchsorted(borders, distinct, side="left"), weights=counts, minlength=len(groups))
-        # An interval that its neighbours leave no room, or too few rows, is joined to one of them.
+        # An interval that is left without room or with too few rows is joined to a neighbour.
         crowded = (lows > highs) | np.append(False, lows[1:] <= lows[:-1]) | ((lows == highs) & (grid is not None))
         thin = np.array([not group.atom for group in groups]) & ((rows < floor) | crowded)
         if not thin.any():
@@ -191,7 +192,7 @@ class _Grid:
 
 
 def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
-    """Values that fill an id by themselves, and what lies between them in pieces of about equal mass."""
+    """Values that fill an id by themselves, and the values between them in pieces of about equal mass."""
     mass = max(float(counts.sum()) / most, 1.0)
     atoms = counts >= (floor if len(counts) <= most else max(floor, mass))
     atoms[[0, -1]] = counts[[0, -1]] >= floor  # ends are often marks or limits: 0, 99, 100 %
@@ -215,12 +216,14 @@ def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
 def _tail(counts: Counts, group: _Group, floor: int, side: int) -> list[_Group]:
     """Cut the outermost piece in halves, outwards (`side` is 1 at the end, -1 at the start), down to enough rows.
 
-    Tails thin out: one row in a hundred, spread evenly over as far as the table reaches, would lie far too far out.
+    Tails thin out: one row in a hundred, spread evenly over the whole range, would be much too far out.
     """
     inner: list[_Group] = []
     while not group.atom:
         below = np.cumsum(counts[group.start : group.stop])
-        nearer = int(np.searchsorted(below, group.rows / 2, side="left"))  # the value at which half of the rows is full
+        nearer = int(
+            np.searchsorted(below, group.rows / 2, side="left")
+        )  # the value at which half of the rows is reached
         cut = group.start + nearer + (side > 0)
         rows = float(counts[group.start : cut].sum())
         if not floor <= rows <= group.rows - floor:
@@ -286,7 +289,7 @@ def _ends(
 def _reach_out(
     groups: list[_Group], lows: Floats, highs: Floats, reach: tuple[float, float], grid: _Grid | None
 ) -> None:
-    """Let the outermost intervals reach as far as the table probably does, in place."""
+    """Extend the outermost intervals to the probable ends of the range, in place."""
     if not groups[0].atom and reach[0] < lows[0]:
         lows[0] = reach[0] if grid is None else grid.beside(reach[0])
     if not groups[-1].atom and reach[1] > highs[-1]:

@@ -37,7 +37,7 @@ _EXTRAS = {"parquet": ("pyarrow", "parquet"), "feather": ("pyarrow", "parquet"),
 
 
 def read_table(source: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
-    """Read a table; what is not one gets an error that names the file, and the line and column where they are known.
+    """Read a table; anything else is an error that names the file, and the line and column if they are known.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def is_csv(target: str | os.PathLike[str]) -> bool:
 
 
 def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
-    """Say early that a table cannot be written there, before hours of work end there."""
+    """Refuse early a place where no table can be written, rather than after hours of work."""
     from ...errors import import_extra
 
     chosen = TableOptions(**options)

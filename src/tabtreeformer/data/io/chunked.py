@@ -16,7 +16,7 @@ SAMPLE_ROWS = 1_000_000
 """Approximate number of rows that statistics and trees are learned from."""
 MANY_ROWS = 2_000_000
 MANY_BYTES = 1 << 30
-"""Tables of more rows, or files of more bytes, are read in parts without being asked to."""
+"""Larger tables and files are read in parts by default."""
 MEMORY_SHARE = 0.1
 """… and so are files of more than this share of the free memory."""
 
@@ -53,7 +53,7 @@ class Chunks:
 
     @property
     def is_large(self) -> bool:
-        """Whether it should not be read whole."""
+        """Whether it is too large to be read whole."""
         return self.n_rows > MANY_ROWS or self.n_bytes > min(MANY_BYTES, MEMORY_SHARE * free_memory())
 
 
@@ -65,4 +65,4 @@ def free_memory() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    return 8 << 30  # no way to ask without another package
+    return 8 << 30  # unknown without another package

@@ -56,7 +56,7 @@ def _whole(values: list[Any], gaps: bool) -> pd.Series:
 
 
 def _from_decimal(value: Any) -> Any:
-    """A number of a database's exact type: whole where it can be nothing else."""
+    """A number of a database's exact type: an integer where it must be one."""
     if not isinstance(value, decimal.Decimal):
         return value
     if not value.is_finite():

@@ -16,7 +16,7 @@ from .columns import from_rows
 from .location import Place, TableOptions, check_names, choose_table
 
 MAX_ROWS, MAX_COLUMNS = 1_048_575, 16_384
-"""What a sheet holds at most below its header."""
+"""Maximum rows and columns of a sheet below its header."""
 MAX_DIGITS = 10**15
 """Excel keeps fifteen digits of a number."""
 ERRORS = ("#DIV/0!", "#REF!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!")
@@ -45,7 +45,7 @@ def _read(place: Place, rows: Iterator[tuple[Any, ...]]) -> pd.DataFrame:
     blank = 0
     for number, row in enumerate(rows, start=2):
         if all(cell is None for cell in row):
-            blank += 1  # rows of nothing count only where others follow
+            blank += 1  # empty rows count only if others follow
             continue
         _refuse_beyond(place, row, header, number)
         for name, values, cell in zip(header, columns, itertools.chain(row, itertools.repeat(None)), strict=False):

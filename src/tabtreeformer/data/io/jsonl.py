@@ -17,7 +17,7 @@ from .streams import find_encoding, open_text, write_text
 
 
 def read_jsonl(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read one object per line; text that looks like a number stays text, since JSON says which is which."""
+    """Read one object per line; text that looks like a number stays text, because JSON distinguishes the two."""
     assert place.path is not None
     columns: dict[str, list[Any]] = {}
     n_rows = 0

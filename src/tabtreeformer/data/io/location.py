@@ -1,4 +1,4 @@
-"""Where a table is: which kind of file or database a name means, and what to say when nothing is there."""
+"""Where a table is: which kind of file or database a name means, and the error if nothing is there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOLDS_TABLES = ("excel", *DATABASES)
 """Forms that hold several tables; `#name` behind the file or URL names one."""
 
 _SECRET = re.compile(r"((?:password|passwd|pwd|token|secret|api_?key)=)[^&;\s]+", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://).*@")  # better too much than a password with a slash or a blank in it
+_LOGIN = re.compile(r"(?<=://).*@")  # better too much than part of a password with a slash or a space in it
 
 
 PIPES = {"-": "standard input", "/dev/stdin": "standard input", "/dev/stdout": "standard output"}
@@ -127,7 +127,7 @@ class Place:
 
 
 def locate(source: str | os.PathLike[str], options: TableOptions, error: type[Exception] = SchemaError) -> Place:
-    """Find out which form of table a name means."""
+    """Determine which form of table a name means."""
     text = os.fspath(source)
     if not isinstance(text, str) or not text:
         raise error(f"a table is named by a file or a database URL, got {text!r}")
@@ -171,7 +171,7 @@ _TOGETHER = ", or learn all of them together with RelationalTabTreeFormer"
 
 
 def choose_table(place: Place, wanted: str | None, known: list[str], what: str) -> str:
-    """The one table that can be meant, or an error that lists those there are."""
+    """The only possible table, or an error that lists the existing ones."""
     wanted = wanted or place.table
     if wanted is None and len(known) == 1:
         return known[0]
@@ -233,7 +233,7 @@ def _duckdb(text: str) -> Place:
 
 
 def _split(url: str) -> tuple[str, str | None]:
-    """Cut `#table` off a URL, and leave a # in a password alone."""
+    """Split `#table` from a URL, but keep a # in a password."""
     base, mark, table = url.rpartition("#")
     return (base, table) if mark and table and not set(table) & set("/@") else (url, None)
 

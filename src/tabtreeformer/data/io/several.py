@@ -45,7 +45,7 @@ def holds_several(source: str | os.PathLike[str], **options: Any) -> bool:
     if place.form not in DATABASES or place.table is not None:
         return False
     if place.path is not None and not place.path.exists():
-        return False  # which reading says better
+        return False  # reading it gives the better error
     return len(duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)) > 1
 
 

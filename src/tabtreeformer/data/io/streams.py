@@ -1,4 +1,4 @@
-"""Bytes and text of files, compressed or not: which encoding they are in, and where they break."""
+"""Bytes and text of files, compressed or not: their encoding, and where decoding fails."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def find_encoding(path: Path, wanted: str | None) -> str:
 
 
 def _is_western(path: Path) -> bool:
-    """Whether all of a file reads as the Western European code page: single accented letters inside of plain words.
+    """Whether a whole file is plausible as the Western European code page: single accented letters in plain words.
 
     Text of another code page has mostly letters beyond ASCII where it has any, and a file that mixes UTF-8 in has
     pairs of bytes that are UTF-8.
@@ -138,7 +138,7 @@ _SIGNS = frozenset("€£¥§°²³½¼¾µ«»–—‘’“”„…•·®©
 
 
 def _unmarked(start: bytes) -> str:
-    """UTF-16 without a mark shows by its zeros: every second byte of Western text."""
+    """UTF-16 without a byte-order mark is recognised by zeros: every second byte of Western text."""
     pairs = len(start) // 2
     if pairs and start[1::2].count(0) > 0.4 * pairs and start[::2].count(0) < 0.1 * pairs:
         return "utf-16-le"

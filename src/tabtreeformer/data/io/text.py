@@ -1,7 +1,7 @@
 """CSV: any separator, encoding and quoting, read without changing codes that only look like numbers.
 
 A file is read twice. The first pass looks at every field as text, checks that all rows are as long as the header and
-settles what each column is; the second lets pandas parse it as just that. pandas alone would pad short rows, make
+determines what each column is; the second lets pandas parse it as exactly that. pandas alone would pad short rows, make
 1234 of the zip code 01234, 120000.0 of the part number 12e4 and a gap of Namibia's NA, and say nothing.
 """
 
@@ -25,7 +25,7 @@ from .location import DIALECT, Place, TableOptions, check_names
 from .streams import find_encoding, open_text, write_text
 
 SEPARATORS = (",", ";", "|", "\t")
-"""From the one that occurs most often inside fields to the one that occurs there least."""
+"""By how often they occur inside fields, most often first."""
 MARKERS = frozenset(
     ["NA", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>", "1.#QNAN"]
 )
@@ -50,13 +50,13 @@ SURELY_FITS = 18
 
 @dataclass
 class Facts:
-    """What the fields of one column have shown so far."""
+    """What is known from the fields of one column so far."""
 
     whole: bool = False
     decimal: bool = False
     comma: bool = False
     surely_comma: bool = False
-    """A decimal comma that cannot be one between thousands."""
+    """A decimal comma that cannot separate thousands."""
     truth: bool = False
     gaps: bool = False
     text: bool = False
@@ -116,7 +116,7 @@ class Facts:
             return "boolean" if self.gaps else "bool"
         if self.whole:
             return self._whole_dtype()
-        return "str" if self.markers else "float64"  # nothing but gaps
+        return "str" if self.markers else "float64"  # only gaps
 
     def _whole_dtype(self) -> str:
         if self.low >= -(2**63) and self.high < 2**63:
@@ -155,7 +155,7 @@ def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
 
 
 def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]:
-    """Look at every field of the files of one table once: how each file is to be parsed, and the rows of all."""
+    """Look at every field of the files of one table once: how to parse each file, and the total number of rows."""
     forms: list[Form] = []
     facts: list[Facts] = []
     n_rows = 0
@@ -177,7 +177,7 @@ def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]
 
 
 def _say_signs(place: Place, header: list[str], words: tuple[tuple[str, ...], ...], guessed: frozenset[str]) -> None:
-    """Warn of signs that were read as missing values without having been named."""
+    """Warn of signs that were read as missing values without being named as such."""
     columns = [name for name, known in zip(header, words, strict=True) if guessed & set(known)]
     signs = sorted({sign for known in words for sign in guessed & set(known)})
     if columns:
@@ -234,7 +234,7 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: 
 
 
 FORMULA = re.compile(r"^[=+\-@\t\r]")
-"""How text begins that a spreadsheet program takes for a formula."""
+"""First characters of text that a spreadsheet program takes for a formula."""
 
 
 def _neutralized(df: pd.DataFrame) -> pd.DataFrame:
@@ -292,7 +292,7 @@ def _same_header(place: Place, header: list[str], first: Form) -> None:
 
 
 def _rows(reader: Iterator[list[str]], place: Place, header: list[str], sep: str) -> Iterator[list[str]]:
-    """Give out the rows, all as long as the header."""
+    """Yield the rows, all as long as the header."""
     for row in reader:
         if len(row) == len(header):
             yield row
@@ -310,7 +310,7 @@ def _blank(row: list[str]) -> bool:
 
 
 def _find_separator(place: Place, encoding: str, options: TableOptions) -> str:
-    """The separator that cuts the first rows into the same number of fields, and into most."""
+    """The separator that splits the first rows into the same number of fields, and into the most."""
     assert place.path is not None
     with open_text(place.path, encoding) as stream:
         sample = stream.read(1 << 16)
@@ -334,7 +334,7 @@ def _find_separator(place: Place, encoding: str, options: TableOptions) -> str:
 
 
 def _find_decimal(facts: list[Facts], sep: str) -> str:
-    """A comma where numbers have no other point and some cannot be thousands."""
+    """A comma if numbers have no other decimal point and some commas cannot separate thousands."""
     surely = any(f.surely_comma and not f.text for f in facts)
     points = any(f.decimal and not f.text for f in facts)
     return "," if sep != "," and surely and not points else "."

@@ -15,17 +15,17 @@ from .kinds import NUMERIC
 from .values import as_numbers
 
 MAX_COLUMNS = 10_000
-"""More columns are not learned: a model file holds no more, and every row would be as long a sequence."""
+"""Maximum columns: a model file holds no more, and each row is a sequence of this length."""
 MAX_EXACT = 2**53
 """Beyond this, floats do not hold every whole number."""
 MANY_ROWS = 5
-"""A value that this many rows have is written again as it is, so it has to be exact."""
+"""A value that this many rows have is written back as it is, so it has to be exact."""
 MAX_NUMBER = 1e300
 """Sums, differences and products with small factors of larger numbers overflow."""
 
 
 def check_table(df: Any) -> None:
-    """Refuse what is not a table of at least two rows with distinct, plain column names."""
+    """Refuse anything but a table of at least two rows with distinct, plain column names."""
     if not isinstance(df, pd.DataFrame):
         raise SchemaError(f"a pandas DataFrame is needed, got {type(df).__name__}")
     if df.shape[1] > MAX_COLUMNS:
@@ -66,7 +66,7 @@ def refuse_extreme(series: pd.Series, column: Column) -> None:
 
 
 def _refuse_inexact(numbers: NDArray[Any], name: str | int) -> None:
-    """Refuse whole numbers beyond 2^53 that would come back as their neighbours: codes rather than quantities."""
+    """Refuse whole numbers beyond 2^53 that would be rounded to their neighbours: codes rather than quantities."""
     if not len(numbers) or (numbers.max() <= MAX_EXACT and numbers.min() >= -MAX_EXACT):
         return
     distinct, counts = np.unique(numbers, return_counts=True)

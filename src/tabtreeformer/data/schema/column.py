@@ -58,7 +58,7 @@ SINGLE = "numbers of 32 bits"
 _SINGLE_DTYPES = ("float32", "Float32", "float[pyarrow]")
 
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
-"""What marks a missing value in an object column."""
+"""Markers of missing values in an object column."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Column:
     stand_in: str | None = None
     """How realistic words are chosen; set when fitting, where the extra `fakes` is installed."""
     values: tuple[Scalar, ...] | None = None
-    """All values that the column may have, as public knowledge: none of them is too rare to be kept."""
+    """All values that the column may have, as public knowledge: all are kept, however rare."""
     low: Scalar | None = None
     high: Scalar | None = None
     """Ends of its range, as public knowledge: numbers, or dates as text; only read under differential privacy."""
@@ -101,7 +101,7 @@ class Column:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; fields that say nothing are left out."""
+        """Plain data; empty fields are left out."""
         plain: dict[str, Any] = {"name": self.name, "kind": self.kind, "dtype": self.dtype}
         if self.categories is not None:
             plain |= {"categories": list(self.categories), "categories_dtype": self.categories_dtype}
@@ -176,7 +176,7 @@ class Column:
             raise SchemaError(f"column {self.name!r}: {end!r} is no end of a range of {self.sort}s") from error
 
     def with_kind(self, kind: str) -> Column:
-        """Return the column as another kind, or say why that is impossible."""
+        """Return the column as another kind; an error if that is impossible."""
         form = self.form if {TIME: DATETIME, NUMBER: NUMERIC}.get(self.sort) == kind or kind == CONSTANT else None
         changed = replace(self, kind=kind, form=form, why="as asked for")
         changed._check()
@@ -294,7 +294,7 @@ class Column:
         return series
 
     def _marked(self, series: pd.Series, gaps: NDArray[np.bool_]) -> pd.Series:
-        """Give the series its dtype and its gaps."""
+        """Cast the series to its dtype and insert its gaps."""
         if self.dtype == "object":
             values = series.to_numpy(dtype=object).copy()
             values[gaps] = MARKERS[self.missing]
@@ -341,7 +341,7 @@ class Column:
         zone = time_zone(self._dtype)
         if zone is None:
             return times
-        first = np.ones(len(times), dtype=bool)  # of an hour that the clock shows twice, the first
+        first = np.ones(len(times), dtype=bool)  # of an hour that occurs twice on the clock, the first
         return times.dt.tz_localize(zone, ambiguous=first, nonexistent="shift_forward")
 
     def _write_labels(self, values: NDArray[Any], gaps: NDArray[np.bool_]) -> pd.Series:

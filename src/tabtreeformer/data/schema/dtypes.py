@@ -33,7 +33,7 @@ def dtype_of(name: str) -> Any:
     """The dtype of a name; one that this pandas does not know is an error."""
     found = _ZONED.fullmatch(name)
     zone = found and (found[1] or found[2])
-    if zone and zone not in _zones() and not _OFFSET.fullmatch(zone):  # of other texts pandas may open a file
+    if zone and zone not in _zones() and not _OFFSET.fullmatch(zone):  # for other texts pandas may open a file
         raise SchemaError(f"there is no time zone {zone!r}; use a name such as 'Europe/Berlin', or an offset")
     try:
         return pd.ArrowDtype(_arrow_type(name[len(ARROW) :])) if name.startswith(ARROW) else ptypes.pandas_dtype(name)
@@ -47,7 +47,7 @@ def _zones() -> set[str]:
 
 
 def _arrow_type(name: str) -> Any:
-    """Read what pyarrow prints; its own reader knows no parameters but units."""
+    """Parse what pyarrow prints; its own parser knows no parameters but units."""
     pa = import_extra("pyarrow", "parquet")
     if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
         return pa.timestamp(found[1], tz=found[2])
@@ -59,7 +59,7 @@ def _arrow_type(name: str) -> Any:
 
 
 def arrow_family(dtype: Any) -> str:
-    """Which sort of values an Arrow dtype holds: number, decimal, bool, text, date, time, duration, or other."""
+    """The sort of values in an Arrow dtype: number, decimal, bool, text, date, time, duration, or other."""
     pa = import_extra("pyarrow", "parquet")
     kind, of = dtype.pyarrow_dtype, pa.types
     if of.is_dictionary(kind):

@@ -26,7 +26,7 @@ def write_schema(
 
 
 def read_schema(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a schema file; an error where it is none."""
+    """The content of a schema file; an error if it is not one."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:

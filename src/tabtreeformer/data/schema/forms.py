@@ -27,7 +27,7 @@ DATE_FORMS = (
     *("%-d/%-m/%y", "%-m/%-d/%y", "%-d-%-m-%Y", "%-m-%-d-%Y"),
     *("%-d %b %Y", "%-d-%b-%Y", "%b %-d, %Y", "%-d %B %Y", "%B %-d, %Y"),
 )
-"""Tried in this order; of two that both read all values the first is taken. `%-d` has no leading zero."""
+"""Tried in this order; the first that reads all values is taken. `%-d` has no leading zero."""
 
 DAY_NUMBER = "%Y%m%d"
 """Days as whole numbers, 20240131."""
@@ -97,7 +97,7 @@ class NumberForm:
 
 
 def find_number_form(texts: Sequence[str]) -> NumberForm | None:
-    """The form in which every text is a number and comes back to the letter, or None."""
+    """The form in which every text is a number and is restored exactly, or None."""
     parts = [_NUMBER.fullmatch(text) for text in texts[:_SAMPLE]]
     if not parts or any(found is None for found in parts):
         return None
@@ -109,7 +109,7 @@ def find_number_form(texts: Sequence[str]) -> NumberForm | None:
     letters = "".join(c for c in parts[0][2].lower() if c.isalpha())  # type: ignore[index]
     if letters and letters not in _MONEY:
         return None
-    # A mark that always has three digits behind it parts thousands; it might be a decimal point, but seldom is.
+    # A mark that is always followed by three digits separates thousands; it is rarely a decimal point.
     form = NumberForm(
         prefix=parts[0][2],  # type: ignore[index]
         suffix=parts[0][7],  # type: ignore[index]
@@ -127,7 +127,7 @@ def is_date_form(form: str) -> bool:
 
 
 def find_date_form(texts: Sequence[str]) -> str | None:
-    """The form in which every text is a date and comes back to the letter, or None."""
+    """The form in which every text is a date and is restored exactly, or None."""
     if not texts or len(texts[0]) > 40 or sum(c.isdigit() for c in texts[0]) < 3:
         return None
     for form in DATE_FORMS:
@@ -137,7 +137,7 @@ def find_date_form(texts: Sequence[str]) -> str | None:
 
 
 def day_or_month_first(texts: Sequence[str], form: str) -> str:
-    """What to say of a form that begins with day and month: which of them is first, and whether that is sure."""
+    """A note on a form that begins with day and month: which comes first, and whether that is certain."""
     found = re.match("(%-?d)([/.-])(%-?m)|(%-?m)([/.-])(%-?d)", form)
     if found is None:
         return ""

@@ -21,18 +21,18 @@ from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
 from .values import LABEL, NUMBER, TIME, as_scalar, is_widened, sort_of
 
 FEW_VALUES = 20
-"""Text of at most this many values is a category, however few rows each has, unless no value repeats."""
+"""Text with at most this many values is a category, however few rows each has, unless no value repeats."""
 MANY_VALUES = 1000
-"""Text of more values than this is treated as text: values that are rare are not kept."""
+"""Text with more values than this is of kind text: rare values are not kept."""
 REPEATS = 3
 """Text whose values have fewer rows each than this, on average, is not a list of categories."""
 ENOUGH_ROWS = 20
-"""Fewer rows do not show that a column never repeats."""
+"""Fewer rows are no evidence that a column never repeats."""
 MANY_REPEATS = 2
-"""Keys of more rows each than this, on average, are categories: a country code is no key."""
+"""Keys with more rows each than this, on average, are categories: a country code is not a key."""
 MANY_WORDS = 4
 LONG_KEY = 8
-"""Letters that a key in hexadecimal digits has."""
+"""Characters of a hexadecimal key."""
 SAID = {
     "email": "mail addresses",
     "url": "web addresses",
@@ -47,9 +47,9 @@ SAID = {
     "city": "towns",
     "address": "addresses",
 }
-"""Meanings in the words of a reason."""
+"""Meanings as they are called in reasons."""
 RUNNING = "a running number"
-"""Why a column is a key if all that shows it is the order of the rows."""
+"""Why a column is a key if only the order of the rows shows it."""
 
 _KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial"}
 _JOINED_KEY = re.compile(r"(user|customer|client|order|product|account|patient|person|transaction|invoice|item|row)id$")
@@ -89,7 +89,7 @@ def describe(series: pd.Series, name: str | int, target: bool = False) -> Column
 
 
 def check_text(series: pd.Series, name: str | int) -> None:
-    """Refuse text that no file can hold: half of a pair of code units, as broken decoding leaves it."""
+    """Refuse text that no file can hold: half of a surrogate pair, which broken decoding leaves."""
     values: Any = series
     if isinstance(series.dtype, pd.CategoricalDtype):
         values = series.cat.categories
@@ -110,7 +110,7 @@ def check_text(series: pd.Series, name: str | int) -> None:
 
 
 def _dtype_facts(series: pd.Series, name: str | int) -> Column:
-    """What the dtype alone says; a dtype that cannot be learned is refused."""
+    """The column as its dtype alone describes it; a dtype that cannot be learned is refused."""
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(dtype, name)
@@ -152,7 +152,7 @@ def _marker(series: pd.Series) -> str:
 
 
 def _form_of_objects(column: Column, present: pd.Series) -> Column:
-    """Find out what an object column holds; values that are not plain are refused."""
+    """Determine what an object column holds; values that are not plain are refused."""
     if column.dtype != "object":
         return column
     found = ptypes.infer_dtype(present, skipna=True)
@@ -227,7 +227,7 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
 
 
 def _real(column: Column, present: pd.Series) -> Column:
-    """Floats, of which some have 64 bits but have passed through 32."""
+    """Floats; some have 64 bits but have passed through 32."""
     if not column.single and is_widened(column.read(present).to_numpy()):
         return replace(column, form=SINGLE, why="numbers that have passed through 32 bits")
     return replace(column, why="numbers")
@@ -240,7 +240,7 @@ def _are_days(values: Any) -> bool:
 
 
 def _is_running(values: Any) -> bool:
-    """Whole numbers that go up row by row, most of them by one; a few rows may have been taken out."""
+    """Whole numbers that increase from row to row, most by one; a few rows may have been removed."""
     steps = np.diff(values.astype(np.float64))
     return bool((steps > 0).all() and steps.sum() <= 3 * len(steps))
 
@@ -259,7 +259,7 @@ def _named_as_key(name: str | int) -> bool:
 
 
 def _repeats_as_key(name: str | int, few: int, n_rows: int) -> bool:
-    """Whether numbers are keys that some rows share: named as one, and most rows have one of their own."""
+    """Whether numbers are keys that some rows share: named like a key, and unique in most rows."""
     return _named_as_key(name) and n_rows >= ENOUGH_ROWS and few > FEW_VALUES and n_rows < MANY_REPEATS * few
 
 
@@ -267,7 +267,7 @@ def _repeats_as_key(name: str | int, few: int, n_rows: int) -> bool:
 
 
 def _text(column: Column, present: pd.Series, distinct: list[str], target: bool) -> Column:
-    """Dates and numbers written as text are what they say; the rest is a key, free text or a category."""
+    """Dates and numbers written as text are dates and numbers; the rest is a key, free text or a category."""
     meaning = find_meaning(column.name, distinct)
     if meaning is not None and not target:
         return _text_with_meaning(replace(column, meaning=meaning), len(present), distinct)
@@ -302,7 +302,7 @@ def _words_or_classes(column: Column, n_rows: int, distinct: list[str]) -> Colum
 
 
 def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Column:
-    """Texts with a meaning: categories where they are few, else made up by their meaning."""
+    """Texts with a meaning: categories if they are few, otherwise made up according to their meaning."""
     said = SAID.get(str(column.meaning), f"{column.meaning}s")
     if column.meaning == JSON:
         return replace(column, kind=TEXT, why="JSON or lists, kept as text: nothing inside is learned")
@@ -316,7 +316,7 @@ def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Colu
 
 
 def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> bool:
-    """Whether numbers written as text count something: a sign of money or share says so, or many values do."""
+    """Whether numbers written as text are quantities: they have a currency or percent sign, or many values."""
     if is_postal(column.name) or _named_as_key(column.name) or _one_width(distinct, number):
         return False
     marked = number.prefix.strip() or number.suffix.strip() or number.group
@@ -324,13 +324,13 @@ def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> boo
 
 
 def _one_width(distinct: list[str], number: NumberForm) -> bool:
-    """Plain digits, all of one width, are codes: numbers would have some of fewer digits."""
+    """Plain digits of one width are codes: among numbers, some would have fewer digits."""
     plain = not (number.prefix or number.suffix or number.group or number.decimals)
     return plain and len({len(text) for text in distinct}) == 1
 
 
 def _are_codes(distinct: list[str]) -> bool:
-    """Whether texts look as if a machine had numbered them: no spaces, digits, one structure."""
+    """Whether texts look machine-made: no spaces, digits, one structure."""
     shapes = set()
     for text in distinct:
         if re.search(r"\s|@", text) or not any(c.isdigit() for c in text):

@@ -1,4 +1,4 @@
-"""The distinct values of a column that takes its values from a list."""
+"""The distinct values of a categorical column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .values import as_scalar
 
 MAX_CATEGORIES = 1_000_000
 MAX_LEARNED = 20_000
-"""More values than this in one column are not learned: each would be a class of one softmax."""
+"""Maximum values in one column: each is a class of one softmax."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Labels:
         if public is not None:
             listed = set(public)
             every = cls((*public, *(value for value in every.values if value not in listed)))
-        if order is not None and public is None:  # a list that is protected already lacks the rare ones
+        if order is not None and public is None:  # the rare ones are already missing from a protected list
             listed = set(every.values)
             every = cls((*every.values, *(value for value in cls.learn(series).values if value not in listed)))
         counts = np.bincount(every.encode(series), minlength=len(every.values))
@@ -74,7 +74,7 @@ class Labels:
 
     @classmethod
     def from_json(cls, values: Any) -> Labels:
-        """The values of a list of plain data; anything else, and a value that is repeated, is a ValueError."""
+        """The values of a list of plain data; anything else, including a repeated value, is a ValueError."""
         if not isinstance(values, list) or not all(isinstance(v, str | bool | int | float) for v in values):
             raise ValueError("labels must be a list of texts, numbers and truth values")
         if not pd.Index(values, dtype=object).is_unique:

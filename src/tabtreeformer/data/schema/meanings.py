@@ -1,6 +1,6 @@
-"""What texts mean beyond their letters: mails, addresses of computers, account numbers, names of people.
+"""What texts mean: e-mail and IP addresses, account numbers, names of people.
 
-A text with a meaning is never cut into letters and put together again: what is written instead of it has the same
+A text with a meaning is never taken apart and put together again: it is replaced by one with the same
 meaning. Meanings that have a form are found by it, in every value; those of words (a name, a town) by the name of the
 column.
 """
@@ -28,7 +28,7 @@ PEOPLE = (PERSON, FIRST, LAST, EMAIL)
 """Meanings that name one person, so that they agree within a row."""
 
 NEARLY_ALL = 0.95
-"""Share of texts that must have the form of a meaning; a table may hold a few misspelt ones."""
+"""Share of texts that must have the form of a meaning; a table may hold a few misspelled ones."""
 MAX_TEXTS = 2000
 """Texts that are inspected."""
 _EMAIL = re.compile(r"[\w.+%'-]+@[\w-]+(\.[\w-]+)+")
@@ -78,7 +78,7 @@ def has_meaning(meaning: str, text: str) -> bool:
 
 
 def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
-    """By the name of the column, if the texts are words: mostly capital letters first, no digits but in addresses."""
+    """By the name of the column, if the texts are words: mostly capitalised, no digits except in addresses."""
     named = next((meaning for meaning, form in _NAMED if re.fullmatch(form, words)), None)
     if named is None or named in (ADDRESS, STREET):
         spaced = sum(" " in text for text in texts) > len(texts) / 2
@@ -92,7 +92,7 @@ def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
 
 
 def _words(name: str | int) -> str:
-    """The words of a column's name, in small letters with spaces between."""
+    """The words of a column's name, in lower case with spaces between."""
     parts = re.findall(r"[A-ZÄÖÜ]?[a-zäöüßé]+|[A-ZÄÖÜ]+|\d+", str(name))
     return " ".join(part.lower() for part in parts)
 
@@ -113,7 +113,7 @@ def is_iban(text: str) -> bool:
 
 
 def iban_remainder(plain: str) -> int:
-    """What is left of an account number without spaces after division by 97, letters counted from 10."""
+    """The remainder of an account number without spaces after division by 97, letters counted from 10."""
     return int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97
 
 
@@ -128,7 +128,7 @@ def _is_written_phone(text: str) -> bool:
 
 
 def _is_hex(texts: Sequence[str]) -> bool:
-    """Digits and the letters a to f, of few lengths, in which both come."""
+    """Hexadecimal texts of few lengths, with both digits and letters."""
     if not all(_HEX.fullmatch(text) and len(text) >= 6 for text in texts) or len({len(text) for text in texts}) > 2:
         return False
     letters = "".join(texts).removeprefix("0x").lower()

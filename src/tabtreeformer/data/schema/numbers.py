@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_DECIMALS = 15
-"""A double holds no more; columns that need more have no grid."""
+"""Maximum decimals of a double; columns that need more have no grid."""
 
 
 def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:

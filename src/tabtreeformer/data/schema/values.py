@@ -17,7 +17,7 @@ NUMBER, TIME, DURATION, LABEL = "number", "time", "duration", "label"
 
 
 def sort_of(dtype: Any) -> str:
-    """How values of a dtype are read; `label` for whatever is neither a number nor a time."""
+    """How values of a dtype are read; `label` for anything that is neither a number nor a time."""
     if isinstance(dtype, pd.ArrowDtype):
         families = {"number": NUMBER, "decimal": NUMBER, "time": TIME, "duration": DURATION}
         return families.get(arrow_family(dtype), LABEL)
@@ -53,7 +53,7 @@ def shortest(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def widened(values: NDArray[Any]) -> NDArray[np.float64]:
     """Numbers as they are after passing through 32 bits: 0.1 is 0.10000000149."""
-    with np.errstate(over="ignore"):  # numbers beyond 32 bits are infinite there
+    with np.errstate(over="ignore"):  # numbers too large for 32 bits become infinite
         wide: NDArray[np.float64] = values.astype(np.float32).astype(np.float64)
     return wide
 
@@ -90,7 +90,7 @@ def within_dtype(series: pd.Series, dtype: Any) -> pd.Series:
 
 
 def as_scalar(value: Any) -> Any:
-    """A numpy scalar as Python's own."""
+    """A numpy scalar as a Python scalar."""
     return value.item() if isinstance(value, np.generic) else value
 
 
