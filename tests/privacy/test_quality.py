@@ -36,6 +36,13 @@ def test_independent_columns_are_told_apart_and_their_pair_is_named(df):
     assert "more time helps first" in said[1]
 
 
+def test_columns_that_no_score_can_be_given_are_passed_over(df):
+    empty = df.assign(a=np.nan, b=np.nan, c=np.nan)
+    lines = quick_look(empty, empty, Schema.infer(empty), 0)
+    assert "the least similar column is" in lines[0]
+    assert not any(f"is {name!r}" in lines[0] for name in "abc")
+
+
 def test_a_table_of_five_rows_is_said_to_be_too_small(df, capsys):
     TabTreeFormer("trees", random_state=0).fit(df.head(5))
     assert "quality: 5 rows are too few to learn from" in " ".join(capsys.readouterr().err.split())

@@ -69,7 +69,7 @@ def _advice(scores: Evaluation, n_rows: int) -> str:
 
 
 def _worst(scores: Evaluation, metric: str, records: str) -> Any:
-    found = [own for own in _records(scores, metric, records) if own["score"] == own["score"]]
+    found = [own for own in _records(scores, metric, records) if own["score"] is not None and np.isfinite(own["score"])]
     return min(found, key=lambda own: own["score"], default=None)
 
 
