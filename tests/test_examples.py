@@ -67,7 +67,7 @@ def test_a_messy_file_is_read_as_what_it_means_and_written_in_its_dialect(run, t
     df = module["make"](n_rows=400)
     new = module["main"](n_rows=400, folder=str(tmp_path), preset="trees", verbose=False)
     said = capsys.readouterr().out
-    assert "'-' was read as a missing value among the numbers of column 'rooms'" in said
+    assert "'-' was read as missing among the numbers of column 'rooms'" in said
     assert "day first" in said
     # Everything that has a form has it again, and nothing that names somebody comes back.
     assert pd.to_datetime(new["sold"], format="%d.%m.%Y").between("2020-06-01", "2025-06-01").all()

@@ -98,7 +98,7 @@ def test_what_stands_for_a_missing_value_can_be_named(tmp_path):
 
 @pytest.mark.parametrize("sign", ["-", "--", "?", "."])
 def test_a_sign_among_numbers_is_a_missing_value_and_that_is_said(tmp_path, sign):
-    with pytest.warns(ReadingWarning, match=r"was read as a missing value among the numbers of column 'x'") as said:
+    with pytest.warns(ReadingWarning, match=r"was read as missing among the numbers of column 'x'") as said:
         values = column(tmp_path, "1", sign, "3")
     assert len(said) == 1
     assert values.tolist() == [1, pd.NA, 3]

@@ -262,6 +262,20 @@ def test_made_up_names_agree_with_the_sex_and_the_mail_of_their_row():
 
 
 @pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
+@pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
+def test_no_made_up_name_contradicts_the_sex_of_a_row_whose_own_name_both_have():
+    words, r = words_of("de_DE"), np.random.default_rng(0)
+    both = [name for name in words.firsts if name not in words.women | words.men]
+    pools = {"w": sorted(words.women), "m": [*sorted(words.men)[:200], *both * 5]}
+    sex = r.choice(["w", "m"], 600)
+    names = [f"{r.choice(pools[own])} {last}" for own, last in zip(sex, r.choice(words.lasts, 600), strict=True)]
+    df = pd.DataFrame({"Kunde": names, "Geschlecht": sex})
+    schema = Schema.infer(df).with_meaning("Kunde", "person", locale="de_DE")
+    rows = TabTreeFormer("trees", random_state=0, privacy="off", verbose=False).fit(df, schema=schema).sample(600)
+    first = rows["Kunde"].str.split().str[0]
+    assert first[rows["Geschlecht"] == "m"].isin(words.women).mean() < 0.05  # 0.3 where such rows took any name
+
+
 @pytest.mark.parametrize(
     ("name", "form"),
     [("Cumings, Mrs. John Bradley", 0), ("Braund, Mr. Owen Harris", 1), ("Xqzt Zzyw", 2), ("Frau Schmidt", 0)],

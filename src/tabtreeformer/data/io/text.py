@@ -183,8 +183,8 @@ def _say_signs(place: Place, header: list[str], words: tuple[tuple[str, ...], ..
     if columns:
         listed = ", ".join(map(repr, columns[:5])) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
         warnings.warn(
-            f"{place.name}: {' and '.join(map(repr, signs))} was read as a missing value among the numbers of column "
-            f"{listed}",
+            f"{place.name}: {' and '.join(map(repr, signs))} {'was' if len(signs) == 1 else 'were'} read as missing "
+            f"among the numbers of column{'s' * (len(columns) > 1)} {listed}",
             ReadingWarning,
             stacklevel=2,
         )

@@ -38,13 +38,15 @@ DOMAINS = ("example.com", "example.org", "example.net")
 """Reserved domains: no mail address there belongs to anybody."""
 LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
 WOMAN, MAN, EITHER = 0, 1, 2
+MIN_NEUTRAL = 20
+"""First names of both women and men that there must be for rows whose own name is of both or unknown."""
 TITLES = {
     WOMAN: frozenset({"mrs", "miss", "ms", "mme", "mlle", "frau", "madame", "signora", "senora", "lady", "pani"}),
     MAN: frozenset({"mr", "master", "herr", "monsieur", "signor", "senor", "sir", "pan"}),
 }
 MIN_KNOWN = 0.6
 """Share of the names that must be of women or of men for the two to be told apart."""
-TRIES = 40
+TRIES = 100
 """Pairs of names that are tried until one is of a woman, or of a man."""
 
 
@@ -149,7 +151,9 @@ class StandIn:
         if rows.people is None:
             return pairs
         sexes = words.sexes
-        wrong = np.flatnonzero((rows.people != EITHER) & (sexes[pairs % len(words.firsts)] != rows.people))
+        # Of a row whose name says neither, another column may: a name of both contradicts none.
+        told = (rows.people != EITHER) | bool((sexes == EITHER).sum() >= MIN_NEUTRAL)
+        wrong = np.flatnonzero(told & (sexes[pairs % len(words.firsts)] != rows.people))
         for k in range(1, TRIES):
             if not len(wrong):
                 break
@@ -193,8 +197,12 @@ class StandIn:
         for sex, titles in TITLES.items():
             if any(token.lower() in titles for token in tokens):
                 return sex
-        found = {WOMAN for token in tokens if token in words.women} | {MAN for token in tokens if token in words.men}
-        return found.pop() if len(found) == 1 else EITHER
+        # First names come first, or after a comma: many family names (James, Scott) are first names too.
+        last, comma, first = text.partition(",")
+        for token in re.split(r"[\s,.()]+", f"{first} {last}" if comma else text):
+            if token in words.women or token in words.men:
+                return WOMAN if token in words.women else MAN
+        return EITHER
 
     @property
     def example(self) -> str:
