@@ -18,8 +18,8 @@ from .search import Candidate, Search
 
 MAX_LOST = 0.25
 """Maximum share of zeros or round numbers that a column may lose."""
-COARSEST, FINEST = -3, 6
-"""Round numbers are multiples of a thousand to a millionth."""
+COARSEST, FINEST = -3, 4
+"""Round numbers are multiples of a thousand to a ten-thousandth; further decimals are often those of 32 bits."""
 
 
 def weighed(candidate: Candidate, search: Search) -> Candidate | None:
