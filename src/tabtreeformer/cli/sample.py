@@ -15,6 +15,7 @@ from .sample_database import TogetherOptions, is_database, sample_together
 
 if TYPE_CHECKING:
     from ..synthesizer import TabTreeFormer
+    from ..tokens import TableCodec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,14 @@ class QuestionOptions:
         int | None,
         typer.Option(help="Rows written before, whose keys are taken: new keys go on after them.", show_default=False),
     ] = None
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=TABLE",
+            help="Keys of your choice: those of the column of this name in a table, e.g. customer_id=customers.csv. Can "
+            "be given more than once.",
+        ),
+    ] = None
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,7 +71,25 @@ class QuestionOptions:
             "balance": None if self.balance is None else named(self.balance, table),
             "mix": None if self.mix is None else read_mix(self.mix, table),
             "start_keys": self.start_keys,
+            "keys": dict(_chosen_keys(text, table) for text in self.keys) if self.keys else None,
         }
+
+
+def _chosen_keys(text: str, table: TableCodec) -> tuple[str | int, list[Any]]:
+    """`customer_id=customers.csv` → the column, and its values in that table."""
+    from ..data.io import read_table
+    from ..errors import ConfigError
+
+    column, _, source = text.partition("=")
+    name = named(column, table)
+    if not source:
+        raise ConfigError(f"--keys {text!r} names no table; write it as COLUMN=TABLE, e.g. customer_id=customers.csv")
+    keys = read_table(source)
+    if column not in keys:
+        raise ConfigError(
+            f"--keys {text!r}: {source} has no column {column!r}, only {', '.join(map(str, keys.columns))}"
+        )
+    return name, keys[column].dropna().drop_duplicates().tolist()
 
 
 @dataclass(frozen=True, kw_only=True)

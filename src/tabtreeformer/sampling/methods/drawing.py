@@ -20,6 +20,7 @@ from ...data.io import DIALECT, is_csv
 from ...data.io.frames import Kind, kind_named, library_of, take_in
 from .. import queries as answers
 from .. import writer_of
+from ..queries.chosen_keys import Keys
 from ..streaming import SampleRequest, Workers, check_stream_target, stream
 from .base import Asked
 
@@ -32,6 +33,7 @@ class Further(TypedDict, total=False):
 
     leaf: tuple[int, int] | None
     start_keys: int | None
+    keys: Keys | None
 
 
 class Wanted(Further, total=False):
@@ -96,7 +98,8 @@ class Drawing(Asked):
         **further
             `leaf`: tree and leaf of one of `rules()`, in which all rows are. `start_keys`: keys go on as if this many
             rows had been written before, so that rows of calls with 0, 1000, 2000, … share no key, whatever their
-            seeds; by default the keys of each call start anew.
+            seeds; by default the keys of each call start anew. `keys`: keys of your choice, e.g. {"customer_id": ids};
+            where rows share keys, rows that share one share one of these, else each row takes the next.
         accept_risk
             Write more rows than the level of privacy holds for (`safe_rows` in the verdict); otherwise that is an
             error. Rows of several calls add up, which no call can know.
@@ -138,7 +141,7 @@ class Drawing(Asked):
         batch_size
             Rows per table; the last may have fewer.
         **wanted
-            `given`, `balance`, `mix`, `leaf` and `start_keys`, as of `sample`.
+            `given`, `balance`, `mix`, `leaf`, `start_keys` and `keys`, as of `sample`.
 
         Examples
         --------
@@ -179,7 +182,7 @@ class Drawing(Asked):
         engine
             `processes`, or `ray` for a cluster that sees the same folder.
         **options
-            `given`, `balance`, `mix`, `leaf` and `accept_risk`, as of `sample`; and the options of `write_table`.
+            `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as of `sample`; and the options of `write_table`.
 
         Examples
         --------

@@ -16,6 +16,7 @@ from ...data.io.frames import take_in
 from ...errors import ConfigError
 from ...tokens.conditions import Condition
 from ..queries import Question, question
+from ..queries.chosen_keys import Keys, with_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +32,17 @@ class SampleRequest:
     start_keys: int | None = None
     """Rows whose keys are taken already; None where keys start anew."""
 
+    keys: Keys | None = None
+    """Keys of the user's choice, by column."""
+
     def __post_init__(self) -> None:
         if self.start_keys is not None and (type(self.start_keys) is not int or not 0 <= self.start_keys < 2**50):
             raise ConfigError(f"start_keys must be a whole number of rows from 0, got {self.start_keys!r}")
 
     def question(self, fitted: Fitted) -> Question:
         """What is asked of each block."""
-        return question(fitted, self.n, self.given, self.balance, self.mix, self.leaf)
+        asked = question(fitted, self.n, self.given, self.balance, self.mix, self.leaf)
+        return asked if not self.keys else with_keys(fitted, asked, self.keys, self.n)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; of a table of partial rows only a fingerprint, from which it cannot be read back."""
@@ -50,6 +55,7 @@ class SampleRequest:
             "mix": mix,
             "leaf": None if self.leaf is None else [int(number) for number in self.leaf],
             "start_keys": self.start_keys,
+            "keys": self.keys and [[_plain(c), [_plain(key) for key in own]] for c, own in self.keys.items()],
         }
 
     @classmethod
@@ -67,6 +73,7 @@ class SampleRequest:
             mix=mix and {_read(column): {_read(k): v for k, v in shares} for column, shares in mix},
             leaf=None if leaf is None else (leaf[0], leaf[1]),
             start_keys=data.get("start_keys"),
+            keys={_read(c): _read(own) for c, own in data["keys"]} if data.get("keys") else None,
         )
 
 

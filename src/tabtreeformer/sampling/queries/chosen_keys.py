@@ -1,0 +1,61 @@
+"""Keys of the user's choice: the customers that new orders are of, the numbers that new customers get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...artifact.fitted import Fitted
+from ...data.schema import IDENTIFIER
+from ...errors import ConditionError
+from .questions import Question
+
+Keys = Mapping[str | int, Sequence[Any]]
+
+
+def with_keys(fitted: Fitted, question: Question, keys: Keys, n: int) -> Question:
+    """The same rows with keys of these lists.
+
+    A key that no two rows share takes them in order, so that there must be as many as rows. Where rows share keys,
+    those that share a made-up one share one of the list.
+    """
+    shared = {name: _is_shared(fitted, name, values, n) for name, values in keys.items()}
+
+    def answer(rows: Any, part: range) -> pd.DataFrame:
+        frame = question(rows, part)
+        for name, values in keys.items():
+            if shared[name]:
+                hashes = pd.util.hash_array(frame[name].astype(str).to_numpy(dtype=object))
+                places = (hashes % np.uint64(len(values))).astype(np.int64)
+            else:
+                places = np.arange(part.start, part.stop)
+            chosen = pd.Series([values[place] for place in places.tolist()], index=frame.index)
+            try:
+                frame[name] = chosen.astype(frame[name].dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ConditionError(f"keys of {name!r} do not fit its dtype {frame[name].dtype}: {error}") from error
+        return frame
+
+    return answer
+
+
+def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -> bool:
+    """Whether rows share keys of a column; a column without keys, and a list that is too short, are errors."""
+    column = fitted.schema.column(name)
+    place = fitted.codec.place_of(name)
+    if column.kind != IDENTIFIER or place is None:
+        raise ConditionError(
+            f"column {name!r} is {column.kind}, no key: its values are learned, and given={{{name!r}: …}} asks for some; "
+            f"schema.with_kind({name!r}, 'identifier') makes it a key"
+        )
+    shared = bool(getattr(fitted.codec.columns[place].inner, "repeats", ()))
+    if len(values) < (1 if shared else n):
+        raise ConditionError(
+            f"{n:,} rows need as many keys of {name!r}, no two of which are equal; {len(values):,} given"
+        )
+    if not shared and len(set(values)) < len(values):
+        raise ConditionError(f"keys of {name!r} are of one row each, but some were given twice")
+    return shared
