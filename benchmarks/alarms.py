@@ -7,7 +7,9 @@ Disjoint sets of rows are drawn from a large table: training rows, held-out rows
 too, ten times as many for the gate. A model that wrote those would be clean: every leak that is found is a false alarm.
 With copies, a share of the synthetic rows is taken from the training rows, and every leak that is found is right. The
 report (`ttf evaluate`) makes one comparison; the verdict at the end of a fit makes two, one per half, and attacks by
-density (the level `balanced`). One line per draw goes to a CSV, which a second call completes.
+density (the level `balanced`). `repeats` is one test of that verdict, which costs a hundredth: of it
+more draws can be made, and the whole verdict finds at least what it finds. One line per draw goes to a CSV, which a
+second call completes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import pandas as pd
 from tabtreeformer import Schema, evaluate
 from tabtreeformer._runtime.progress import Silent
 from tabtreeformer.evaluation import findings, repeats
+from tabtreeformer.evaluation.attacks.repeated import repeated
 from tabtreeformer.evaluation.attacks.risk import CONFIDENCE
+from tabtreeformer.evaluation.encoding import both, encode
 from tabtreeformer.evaluation.safety import TEST_METRICS
 from tabtreeformer.privacy.gate.level import Comparison, expose
 from tabtreeformer.privacy.gate.verdict import family_confidence
@@ -31,25 +35,30 @@ from tabtreeformer.privacy.gate.verdict import family_confidence
 from .pages import as_table, put
 from .tables import split as load
 
-SIZES = {"report": ((600, 150), (2000, 500)), "gate": ((60, 60), (250, 250), (1000, 1000))}
+GATE = ((60, 60), (250, 250), (1000, 1000))
+SIZES = {"report": ((600, 150), (2000, 500)), "gate": GATE, "repeats": GATE}
 COPIED = (0.0, 0.03, 0.1)
 TIMES = 10
 MARKS = "alarms"
 KEYS = ["table", "place", "train", "held", "copied", "seed"]
 HERE = Path(__file__).parent
 
+Pair = tuple[pd.DataFrame, pd.DataFrame]
+
 
 def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], place: str, seed: int, copied: float) -> set[str]:
     """Return the measures that raise an alarm on one draw of the rows."""
     rng = np.random.default_rng(seed)
     n_train, n_held = sizes
-    times = min(TIMES, (len(frame) - n_train - n_held) // n_train) if place == "gate" else 1
+    times = 1 if place == "report" else min(TIMES, (len(frame) - n_train - n_held) // n_train)
     rows = frame.iloc[rng.permutation(len(frame))[: (1 + times) * n_train + n_held]].reset_index(drop=True)
     train, held, new = rows[:n_train], rows[n_train : n_train + n_held], rows[n_train + n_held :]
     pairs = [(train, held)] if place == "report" else [(train, held), (held, train)]
-    schema, confidence = Schema.infer(frame), family_confidence(len(pairs)) if place == "gate" else CONFIDENCE
+    schema, confidence = Schema.infer(frame), CONFIDENCE if place == "report" else family_confidence(len(pairs))
     raised: set[str] = set()
     written = [_with_copies(new, one, copied, rng) for one, _ in pairs]
+    if place == "repeats":
+        return _repeats(pairs, written, schema, confidence)
     for (one, other), synthetic in zip(pairs, written, strict=True):
         evaluation = evaluate(
             one.reset_index(drop=True),
@@ -80,6 +89,16 @@ def alarms(frame: pd.DataFrame, target: str, sizes: tuple[int, int], place: str,
         if any(repeats(found, confidence).leak for found in exposure.repeated):
             raised.add("repeated")
     return raised
+
+
+def _repeats(pairs: list[Pair], written: list[pd.DataFrame], schema: Schema, confidence: float) -> set[str]:
+    """Whether more rows that were learned than others are repeated."""
+    for (one, other), synthetic in zip(pairs, written, strict=True):
+        tables = encode({"training": one, "held": other, "synthetic": synthetic}, schema)
+        found = repeated(both(tables["training"], tables["held"]), len(one), tables["synthetic"], len(one))
+        if repeats(found, confidence).leak:
+            return {"repeated"}
+    return set()
 
 
 def _with_copies(new: pd.DataFrame, learned: pd.DataFrame, copied: float, rng: np.random.Generator) -> pd.DataFrame:

@@ -1,6 +1,8 @@
 """A file that a command reads is never written, and an existing file only with --overwrite."""
 
+import contextlib
 import os
+import sqlite3
 
 import pandas as pd
 import pytest
@@ -43,18 +45,54 @@ def folder(tmp_path, mixed):
         (["benchmark", "people.csv", "--target", "income", "--results", "people.csv"], "people.csv"),
         (["schema", "people.csv", "-o", "people.csv"], "people.csv"),
         (["card", "m.tabtree", "-o", "m.tabtree"], "m.tabtree"),
+        (["fit", "symbolic.csv", "-o", "people.csv"], "people.csv"),
+        (["fit", "people.csv", "-o", "symbolic.csv"], "symbolic.csv"),
+        (["fit", "people.csv", "-o", "here/people.csv"], "people.csv"),
+        (["fit", "parts", "-o", "parts/a.csv"], "a.csv"),
+        (["fit", "parts", "-o", "here/parts/b.csv"], "b.csv"),
+        (["fit", "tables", "-o", "tables/parent.csv"], "parent.csv"),
+        (["fit", "tables", "-o", "here/tables/child.csv"], "child.csv"),
+        (["fit", "sqlite:///shop.db#people", "-o", "shop.db"], "shop.db"),
+        (["score", "m.tabtree", "parts", "-o", "parts/a.csv"], "a.csv"),
+        (["schema", "tables", "-o", "tables/parent.csv"], "parent.csv"),
+        (["evaluate", "sqlite:///shop.db#people", "new.csv", "--json", "shop.db"], "shop.db"),
     ],
 )
 def test_what_is_read_is_never_written(run, folder, words, target):
+    """By its name, another path to it, or a link; a file, a part of a folder, or a database."""
+    if "shop.db" in "".join(words):
+        pytest.importorskip("sqlalchemy")
     run("schema", "people.csv", "-o", "s.json", "-q")
-    (folder / "people.train.csv").write_bytes((folder / "people.csv").read_bytes())
-    os.link(folder / "people.csv", folder / "link.csv")
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+    beside(folder)
+    before = contents(folder)
     code, _, err = run(*words, "--overwrite")
     assert code == 2
     assert "this command reads it; name another output" in err
     assert target in err
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert contents(folder) == before
+
+
+def beside(folder):
+    """Links, a table in parts, tables that belong together, and a database, beside the files of `folder`."""
+    people = (folder / "people.csv").read_bytes()
+    (folder / "people.train.csv").write_bytes(people)
+    os.link(folder / "people.csv", folder / "link.csv")
+    (folder / "symbolic.csv").symlink_to("people.csv")
+    (folder / "here").symlink_to(".")
+    for name in ("parts", "tables"):
+        (folder / name).mkdir()
+    for name in ("a.csv", "b.csv"):
+        (folder / "parts" / name).write_bytes(people)
+    pd.DataFrame({"id": range(40), "kind": ["a", "b"] * 20}).to_csv(folder / "tables" / "parent.csv", index=False)
+    child = pd.DataFrame({"id": range(60), "parent": [k % 40 for k in range(60)], "size": range(60)})
+    child.to_csv(folder / "tables" / "child.csv", index=False)
+    with contextlib.closing(sqlite3.connect(folder / "shop.db")) as database:
+        pd.read_csv(folder / "people.csv").to_sql("people", database, index=False)
+
+
+def contents(folder):
+    """The bytes of every file."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and "here" not in path.parts}
 
 
 @pytest.mark.parametrize(

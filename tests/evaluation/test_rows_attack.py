@@ -55,6 +55,13 @@ def test_rows_that_copy_the_training_rows_are_found_and_rows_of_others_are_not()
     assert low < 0.5 < high
 
 
+def test_half_of_the_shadows_lacked_any_one_row():
+    """Of two shadows each row is in exactly one, so that none is left without a score to compare with."""
+    frame = population(300)
+    calibration = Calibration.learn(as_table(frame, frame), 150, np.random.SeedSequence(0), n_shadows=2)
+    assert np.isfinite(calibration.mean).all()
+
+
 def test_larger_leaves_leave_less_of_a_trace():
     frame = population()
     table = as_table(frame, frame)

@@ -55,6 +55,11 @@ def letters(n: int, gaps: int, n_classes: int) -> pd.Series:
     return pd.Series([None] * gaps + [f"class {k % n_classes}" for k in range(n - 1)] + ["canary"], dtype=object)
 
 
+def with_last(series: pd.Series) -> pd.Series:
+    """The same, and one row more that has no value."""
+    return series.reindex(range(len(series) + 1))
+
+
 COLUMNS: dict[str, Callable[[int], pd.Series]] = {
     "dates": lambda n: dates(n, 0, clock=False),
     "dates with gaps": lambda n: dates(n, n // 3, clock=False),
@@ -70,6 +75,16 @@ COLUMNS: dict[str, Callable[[int], pd.Series]] = {
     "keys with gaps": lambda n: pd.Series([None] * (n // 3) + [f"K{k}" for k in range(n)], dtype=object),
     "texts with gaps": lambda n: letters(n, n // 3, 3),
     "a constant": lambda n: pd.Series(["same"] * n),
+    "ordered classes": lambda n: pd.Series(pd.Categorical(letters(n, 0, 5), ordered=True)),
+    "times in a zone": lambda n: dates(n, n // 3, clock=True).dt.tz_localize("Europe/Berlin", ambiguous="NaT"),
+    "a gap in one row, dates": lambda n: with_last(dates(n, 0, clock=False)),
+    "a gap in one row, times": lambda n: with_last(dates(n, 0, clock=True)),
+    "a gap in one row, numbers": lambda n: with_last(numbers(n, 0)),
+    "a gap in one row, classes": lambda n: with_last(letters(n, 0, 3)[:-1]),
+    "a gap in one row, keys": lambda n: with_last(pd.Series([f"K{k}" for k in range(n)], dtype=object)),
+    "a gap in one row more": lambda n: with_last(numbers(n, n // 3)),
+    "the only value": lambda n: pd.Series([np.nan] * n + [7.5]),
+    "far from all others": lambda n: pd.Series([*np.arange(n) % 90 / 4, 1e9]),
 }
 
 
@@ -174,7 +189,7 @@ def test_constraints_tell_neighbours_apart_no_better_than_promised(epsilon):
     assert distinguish_constrained(epsilon, RUNS) <= epsilon
 
 
-@pytest.mark.parametrize("name", ["dates with gaps", "numbers with gaps", "two classes"])
+@pytest.mark.parametrize("name", ["dates with gaps", "numbers with gaps", "two classes", "a gap in one row, times"])
 def test_a_row_more_or_less_hardly_shows(name):
     assert distinguish(name, 0.5, 200) <= 0.5
 

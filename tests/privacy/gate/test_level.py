@@ -14,6 +14,7 @@ from tabtreeformer import PrivacyError, Schema, TabTreeFormer
 from tabtreeformer.artifact.record import check_record
 from tabtreeformer.cli import main
 from tabtreeformer.errors import ArchiveError
+from tabtreeformer.evaluation import repeats
 from tabtreeformer.privacy.card import model_card, to_markdown
 from tabtreeformer.privacy.gate import verdict_lines
 from tabtreeformer.privacy.gate.level import Comparison, Exposure, Line, expose, level_record, released_rows
@@ -60,6 +61,18 @@ def test_members_among_the_rows_break_the_level_and_more_rows_reveal_more():
     assert found.until("balanced") < 1
     few = attack(pd.concat([others, members]).sample(frac=1, random_state=0), population, n)
     assert few.auc.at(10) < found.auc.at(10)
+
+
+def test_a_few_copies_among_many_rows_are_counted_beside_the_level():
+    n = 150
+    population = people(2 * n, 1)
+    fresh = people(10 * n, 2)
+    mixed = pd.concat([fresh.head(9 * n + n // 2), population.head(n // 2)]).sample(frac=1, random_state=0)
+    clean, copied = (attack(rows.reset_index(drop=True), population, n).repeated[0] for rows in (fresh, mixed))
+    assert copied["members_repeated"] >= clean["members_repeated"] + 20
+    assert abs(copied["others_repeated"] - clean["others_repeated"]) < 20
+    assert repeats(copied, 0.997).leak
+    assert not repeats(clean, 0.997).leak
 
 
 @pytest.mark.parametrize(
