@@ -51,8 +51,8 @@ class QuestionOptions:
         list[str] | None,
         typer.Option(
             metavar="COLUMN=TABLE",
-            help="Keys of your choice: those of the column of this name in a table, e.g. customer_id=customers.csv. Can "
-            "be given more than once.",
+            help="Keys of your choice: those of the column of this name in a table, e.g. customer_id=customers.csv. "
+            "Can be given more than once.",
         ),
     ] = None
     settings: Annotated[

@@ -182,7 +182,8 @@ class Drawing(Asked):
         engine
             `processes`, or `ray` for a cluster that sees the same folder.
         **options
-            `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as of `sample`; and the options of `write_table`.
+            `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as of `sample`; and the options
+            of `write_table`.
 
         Examples
         --------

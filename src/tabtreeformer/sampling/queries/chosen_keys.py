@@ -48,8 +48,8 @@ def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -
     place = fitted.codec.place_of(name)
     if column.kind != IDENTIFIER or place is None:
         raise ConditionError(
-            f"column {name!r} is {column.kind}, no key: its values are learned, and given={{{name!r}: …}} asks for some; "
-            f"schema.with_kind({name!r}, 'identifier') makes it a key"
+            f"column {name!r} is {column.kind}, no key: its values are learned, and given={{{name!r}: …}} asks for "
+            f"some; schema.with_kind({name!r}, 'identifier') makes it a key"
         )
     shared = bool(getattr(fitted.codec.columns[place].inner, "repeats", ()))
     if len(values) < (1 if shared else n):
