@@ -36,6 +36,7 @@ VARIANTS = {
     "AdamW for all weights": ("train.matrix_rate=0",),
     "margins as learned": ("train.margins=false",),
     "rows one by one": ("sampling.together=false",),
+    "no lines between columns": ("model.copula=false",),
     "12 functions of the rank": ("model.functions=12",),
     "one network per row": ("sampling.committee=0",),
 }

@@ -38,7 +38,8 @@ S = {
     "tokens": {"scheme": "quantile", "bins": 10, "quantiles": 1000, "rare_floor": 0},
     "model": {
         "backbone": "gpt2", "width": 256, "feed_forward": 1024, "heads": 8, "layers": 6, "dropout": 0.1,
-        "softmax": "vocabulary", "pool": 1, "functions": 12, "quantile_embedding": "sigmoid", "backbone_options": {},
+        "softmax": "vocabulary", "pool": 1, "functions": 12, "copula": False, "quantile_embedding": "sigmoid",
+        "backbone_options": {},
     },
     "train": {
         "steps": 5000, "batch_size": 128, "accumulate": 1, "learning_rate": 5e-4, "matrix_rate": 0.0,

@@ -125,6 +125,8 @@ def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> 
     rows = table_rows(layout, config)
     needed = {f"model.width × rows of {name}": config.width * count for name, count in rows.items()}
     needed["model.layers"] = config.layers * block_weights(config)
+    if config.copula:
+        needed["model.copula"] = layout.n_values**2
     if config.backbone != "gpt2":
         few = config.layers * config.width <= n_weights  # otherwise even counting would take long
         needed["model.layers"] = _hf_parameters(config, rows["positions"]) if few else config.layers * config.width
@@ -188,7 +190,9 @@ def check_network(network: Network) -> None:
     """One forward pass, over the first and the last id of every slot: every log-probability must be a number."""
     import torch
 
-    layout = network.layout
+    layout, copula = network.layout, getattr(network, "copula", None)
+    if copula is not None and not copula.is_sound():
+        raise ArchiveError("the correlations of its columns are those of no table")
     last = np.array([[slot.size - 1 for slot in layout.value_slots]], dtype=np.int64)
     leaves = np.full((2, layout.n_trees), -1, dtype=np.int64)
     leaves[1] = [slot.size - 1 for slot in layout.slots[: layout.n_trees]]

@@ -97,6 +97,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             softmax="allowed",
             pool=25,
             functions=max(MIN_FUNCTIONS, ids // IDS_PER_FUNCTION),
+            copula=True,
             width=width,
             feed_forward=4 * width,
             heads=4,
@@ -175,7 +176,9 @@ def private_auto(n_rows: int, n_columns: int = 10) -> Config:
         config,
         tree=TreeConfig(model="none", trials=0),
         tokens=dataclasses.replace(config.tokens, quantiles=64),
-        model=dataclasses.replace(config.model, width=48, feed_forward=96, layers=1, functions=MIN_FUNCTIONS),
+        model=dataclasses.replace(
+            config.model, width=48, feed_forward=96, layers=1, functions=MIN_FUNCTIONS, copula=False
+        ),
         train=dataclasses.replace(
             config.train,
             steps=1000,

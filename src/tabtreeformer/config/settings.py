@@ -99,6 +99,8 @@ class ModelConfig:
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
     functions: int = 12
     """With softmax `allowed`: number of smooth functions of an id's rank that embed the ids of a number."""
+    copula: bool = False
+    """With softmax `allowed`: add to logits what the rank correlations with the columns before say about a number."""
     quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none", "raw"] = "sigmoid"
     """With softmax `vocabulary`: the function of the ordered embeddings that quantile tokens start from (the paper:
     `sigmoid`; `ramp` is piecewise linear); `none`: they start at random.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 from torch import Tensor, nn
 
+from .copula import CopulaRows
 from .decoder import Block, Decoder
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class SlotRows:
         self.steps, self.place = steps, 0
         self.order = torch.arange(model.layout.n_values, device=tokens.device)[None] if order is None else order
         embedded = _prompts(model, tokens[:, 1:])  # (B, 1 + P, d)
+        self.copula = None if model.copula is None else CopulaRows(model.copula, self.order, len(tokens))
         B, self.length, d = len(tokens), 0, embedded.shape[2]
         n_positions = steps.positions.shape[0]
         self.cache = [embedded.new_empty(n_positions, 2 * d, B) for _ in steps.layers]  # keys over values
@@ -138,6 +140,8 @@ class SlotRows:
         """Add the local ids (B,) of the next value slot of the order."""
         model, slot = self.steps.model, self.order[:, self.place]
         self.place += 1
+        if self.copula is not None:
+            self.copula.push(ids)
         rows = ids + model.rows[model.layout.n_trees + slot]
         x = model.values_table()[rows] + self.steps.positions[self.length]  # (B, d)
         x = x + model.ahead.weight[self.order[:, self.place]]
@@ -146,7 +150,8 @@ class SlotRows:
     def hidden(self) -> Tensor:
         """Hidden states before the next slot (B, d)."""
         norm = self.steps.norm
-        return torch.addcmul(norm.bias, _scaled(self.state, norm.eps).T, norm.weight)
+        states = torch.addcmul(norm.bias, _scaled(self.state, norm.eps).T, norm.weight)
+        return states if self.copula is None else torch.cat([states, self.copula.features()], dim=1)
 
     def _forward(self, x: Tensor) -> Tensor:
         """New positions (d, L, B) through all layers; returns the last one's (d, B), not yet normed."""

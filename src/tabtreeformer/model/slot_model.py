@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from ..config.settings import ModelConfig, TrainConfig
 from ..tokens import MASK, TokenLayout
 from .backbones import build_backbone
+from .copula import Copula
 from .decoder import INIT_STD
 from .fast_decode import Rows, SlotRows, SlotSteps
 from .network import Loss, Network
@@ -27,6 +28,8 @@ from .smooth_tables import OWN_ROWS, SmoothTable, stands_out
 
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
+WEIGHED = 4096
+"""Rows at most by which it is found how far to believe what other slots say about one."""
 
 
 class SlotModel(Network):
@@ -61,6 +64,7 @@ class SlotModel(Network):
         self.heads = nn.ModuleList(SlotHead(layout, slots, SMOOTHING) for slots in buckets(layout))
         self.smooth_values = SmoothTable(layout, config, 1, generator, raw=config.quantile_embedding == "raw")
         self.smooth_head = SmoothTable(layout, config, 0, generator)
+        self.copula = Copula(layout) if config.copula and config.softmax == "allowed" else None
 
     @property
     def n_prompts(self) -> int:
@@ -69,7 +73,11 @@ class SlotModel(Network):
 
     def start_from(self, rows: Tensor) -> None:
         """Start the output biases at the frequencies of the training rows (N, L); rare ids are left to their rank."""
-        self.start_at(self.count(rows))
+        counts = self.count(rows)
+        self.start_at(counts)
+        if self.copula is not None:
+            parts = (self._value_ids(part) for part in torch.split(rows, COUNTED_AT_ONCE))
+            self.copula.learn(counts, parts, self._value_ids(rows[:: -(-len(rows) // WEIGHED)]), self.bias.detach())
 
     def count(self, rows: Tensor) -> list[Tensor]:
         """How many of the rows (N, L) have each id of each value slot."""
@@ -77,10 +85,14 @@ class SlotModel(Network):
             torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device) for slot in self.layout.value_slots
         ]
         for part in torch.split(rows, COUNTED_AT_ONCE):  # all rows may be more than memory holds as wide numbers
-            local = self._local(part[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]  # (n, D)
+            local = self._value_ids(part)
             for i, count in enumerate(counts):
                 count += torch.bincount(local[:, i], minlength=len(count))
         return counts
+
+    def _value_ids(self, rows: Tensor) -> Tensor:
+        """Token rows (n, L) → local ids of their values (n, D)."""
+        return self._local(rows[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]
 
     def start_at(self, counts: Sequence[Tensor]) -> None:
         """The same from how many rows each id of each value slot has."""
@@ -111,7 +123,16 @@ class SlotModel(Network):
         ahead = self.ahead(order[:, first : first + new])  # (B or 1, new, d)
         x = x + nn.functional.pad(ahead, (0, 0, x.shape[1] - new, 0))
         states: Tensor = self.backbone(x, cache)
-        return states
+        if self.copula is None:
+            return states
+        values = tokens if first else tokens[:, 1 + T :]
+        slots = order[:, first - 1 : first] if first else order[:, : values.shape[1]]
+        masked = values == MASK
+        local = (values - self.offsets[T + slots]).masked_fill(masked, 0)
+        expected = (
+            self.copula.expect(local, order, masked) if cache is None else self.copula.follow(cache, local, order)
+        )
+        return torch.cat([states, nn.functional.pad(expected, (0, 0, x.shape[1] - expected.shape[1], 0))], dim=2)
 
     def _embed_prompts(self, tokens: Tensor) -> Tensor:
         """Leaf tokens (B, T) → BOS and pooled prompts (B, 1 + P, d)."""
@@ -145,7 +166,7 @@ class SlotModel(Network):
         if self._folded is not None:
             return self._folded[1]
         table: Tensor = self.smooth_head(self.head.weight)
-        return table
+        return table if self.copula is None else torch.cat([table, self.copula.table()], dim=1)
 
     @torch.no_grad()
     def fold(self) -> None:
