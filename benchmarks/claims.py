@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from . import paper_under_way
 from .pages import ROOT, as_table
 from .paper_runs import RESULTS, section
 
@@ -68,7 +69,7 @@ def page(claims: Sequence[dict[str, str]], runs: Path = RESULTS) -> str:
         ]
         table = as_table(["", "claim", "where", "test", "state", "note"], rows)
         parts += [f"## {part[0].upper()}{part[1:]}", "", table, ""]
-    return "\n".join([*parts, section(runs), "", *_figures()])
+    return "\n".join([*parts, section(runs), "", paper_under_way.section(), *_figures()])
 
 
 def _figures() -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks import claims, paper_runs
+from benchmarks import claims, paper_runs, paper_under_way
+from tabtreeformer.fitting.checkpoint.folder import RunFolder
 
 
 def test_no_reference_of_a_claim_is_dead():
@@ -60,3 +61,19 @@ def test_runs_of_the_papers_models_are_shown_beside_its_numbers(tmp_path):
     text = paper_runs.section(path)
     assert "| iris | S | 0 | 500 and 300 | 200 and 300 |" in text
     assert "| iris | S | 0 | LN | tuned | 1.000 | 0.900 |" in text
+
+
+def test_a_run_that_has_not_ended_is_shown_as_cut_short(tmp_path, monkeypatch):
+    history = {"steps": 250, "validations": [[100, 0.5, 0.6], [200, 0.3, 0.4]]}
+    folder = RunFolder.at(tmp_path / "run")
+    folder.stage("shared").save({"history": {"steps": 100, "validations": []}, "done": True})
+    folder.stage("network_1").save({"history": history, "done": False})
+    monkeypatch.setattr(paper_under_way, "UNDER_WAY", tmp_path / "under_way.csv")
+    for _ in range(2):  # a second reading replaces the first
+        paper_under_way.main([str(tmp_path / "run"), "--table", "iris"])
+    found = pd.read_csv(tmp_path / "under_way.csv")
+    assert found["steps"].tolist() == [100, 250, 250]
+    assert found["valid_loss"].tolist()[1:] == [0.6, 0.4]
+    text = paper_under_way.section(tmp_path / "under_way.csv", tmp_path / "none.csv")
+    assert "**Cut short**" in text
+    assert "| iris | S | 0 | network 1 | 250 | False | 200.0 | 0.3 | 0.4 |" in text

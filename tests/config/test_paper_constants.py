@@ -21,8 +21,10 @@ from tabtreeformer.evaluation.compare.tables import TEST_SHARE
 from tabtreeformer.evaluation.metrics import evaluator_search, neighbours
 from tabtreeformer.evaluation.metrics.evaluators import EVALUATORS, SPACES, Choice
 from tabtreeformer.fitting import trainer
+from tabtreeformer.fitting.distributed import Team
 from tabtreeformer.fitting.optimizer import build_optimizer
 from tabtreeformer.fitting.prompts import MAX_PROMPTS
+from tabtreeformer.fitting.update import Updater
 from tabtreeformer.model import build_network
 from tabtreeformer.model.decoder import INIT_STD
 from tabtreeformer.model.loss import ordinal_weights
@@ -212,3 +214,17 @@ def test_search_spaces_are_the_papers(name):
 
     typed = {key: {f: v for f, v in p.items() if f != "paper_name"} for key, p in paper.items()}
     assert {key: plain(space) for key, space in SPACE_OF[name].items()} == typed
+
+
+def test_gradients_of_a_batch_are_clipped_at_norm_1(monkeypatch):
+    network = tiny()
+    updater = Updater("network", network, TrainConfig(), torch.device("cpu"), Team())
+    updater.loss = lambda masked, order, rows: 1000 * sum(weight.square().sum() for weight in network.parameters())
+    norms = []
+    monkeypatch.setattr(
+        updater.optimizer,
+        "step",
+        lambda: norms.append(torch.stack([w.grad.norm() for w in network.parameters()]).norm()),
+    )
+    updater.update(torch.zeros(2, 5, dtype=torch.long), lambda rows: (rows, None), print)
+    assert float(norms[0]) == pytest.approx(1.0, abs=1e-4)
