@@ -29,7 +29,7 @@ def main() -> None:
     model, train, holdout, new = (OUT / name for name in NAMES)
     ttf("fit", OUT / "iris.csv", "--target", "species", "-o", model, "--holdout", 0.2, "--seed", 0)
     ttf("inspect", model)
-    ttf("sample", model, "-n", 1000, "-o", new, "--seed", 0)
+    ttf("sample", model, "-n", 2 * len(pd.read_csv(train)), "-o", new, "--seed", 0)
     compare(pd.read_csv(train), pd.read_csv(new))
     ttf("evaluate", train, new, "--holdout", holdout, "--target", "species", "--html", OUT / "report.html")
     print(f"\nOpen {OUT / 'report.html'} in a browser; the new rows are in {new}, the model is {model}.")
