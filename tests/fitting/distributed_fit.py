@@ -1,5 +1,7 @@
 """Fits in two processes, started by torchrun from test_team.py; the first prints what became of it as JSON."""
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from tabtreeformer import TabTreeFormer
+from tabtreeformer import TabTreeFormer, cli
 from tabtreeformer.errors import ConfigError
 from tabtreeformer.fitting import distributed as team
 from tabtreeformer.fitting.run import Run
@@ -60,6 +62,18 @@ def refusal(settings, **changes):
         return str(error)
 
 
+def command(place):
+    """`ttf fit` in this team: the exit code, and what this process prints."""
+    settings = ("train.steps=8", "train.batch_size=16", "model.width=16", "model.heads=2")
+    words = ["--holdout", "0.2", "--resume", "--privacy", "off", *(f"--set={s}" for s in settings)]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            cli.main(["fit", str(place / "t.csv"), "-o", str(place / "t.tabtree"), *words])
+        except SystemExit as end:
+            return {"code": end.code, "out": out.getvalue(), "place": str(place)}
+
+
 def threads():
     """The names of this process' threads, where the system tells them."""
     return [place.read_text().strip() for place in Path("/proc/self/task").glob("*/comm")]
@@ -80,6 +94,7 @@ def main(place, cases):
     facts["no seed"] = TabTreeFormer(**cases["auto"], device="cpu", verbose=False).fit(table()).fitted_.record["seed"]
     facts["another table"] = refusal(cases["auto"])
     facts["another setting"] = refusal(cases["auto"], train={"steps": 2})
+    facts["command"] = command(Path(place) / "command")
     facts["threads before"] = threads()
     team._leave()  # what the interpreter calls when it ends
     facts["threads after"] = threads()

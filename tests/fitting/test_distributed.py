@@ -42,6 +42,8 @@ def curve(record):
 def both(tmp_path_factory):
     """What both processes found."""
     place = tmp_path_factory.mktemp("team")
+    (place / "command").mkdir()
+    table().to_csv(place / "command" / "t.csv", index=False)
     done = torchrun(Path(__file__).parent / "distributed_fit.py", place, json.dumps(CASES))
     assert done.returncode == 0, done.stderr
     return [json.loads((place / f"{rank}.json").read_text()) for rank in range(2)]
@@ -91,15 +93,12 @@ def test_processes_that_disagree_say_so(both):
         assert facts["another setting"].startswith("process 1 has another settings than process 0")
 
 
-def test_the_command_line_writes_one_model_and_speaks_once(tmp_path):
-    table().to_csv(tmp_path / "t.csv", index=False)
-    settings = [f"--set={s}" for s in ("train.steps=8", "train.batch_size=16", "model.width=16", "model.heads=2")]
-    model, words = tmp_path / "t.tabtree", ["--holdout", 0.2, "--resume", "--privacy", "off", *settings]
-    done = torchrun("-m", "tabtreeformer", "fit", tmp_path / "t.csv", "-o", model, *words)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("learned 72 rows × 4 columns") == 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv", "t.holdout.csv", "t.tabtree", "t.train.csv"]
-    assert len(TabTreeFormer.load(model, verbose=False).sample(7)) == 7
+def test_the_command_line_writes_one_model_and_speaks_once(both):
+    assert [facts["command"]["code"] for facts in both] == [0, 0]
+    assert "".join(facts["command"]["out"] for facts in both).count("learned 72 rows × 4 columns") == 1
+    place = Path(both[0]["command"]["place"])
+    assert sorted(p.name for p in place.iterdir()) == ["t.csv", "t.holdout.csv", "t.tabtree", "t.train.csv"]
+    assert len(TabTreeFormer.load(place / "t.tabtree", verbose=False).sample(7)) == 7
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 64, 65])

@@ -67,7 +67,9 @@ def die_while_writing(stage: str, writes: int) -> None:
     os.replace = replace
 
 
-def main(place: Path, settings: dict, seed: int) -> None:
+def killed_in(place: Path, settings: dict, seed: int) -> dict:
+    """Fit once undisturbed, and once in processes that die; the stages after which they died."""
+    place.mkdir()
     assert life(settings, place / "whole.tabtree", None, None, 0) == 0
     rng, killed = random.Random(seed), []
     for stage in STAGES:
@@ -77,8 +79,9 @@ def main(place: Path, settings: dict, seed: int) -> None:
             break
         assert os.WTERMSIG(status) == signal.SIGKILL
         killed.append(stage)
-    print(json.dumps({"killed": killed, "left": (place / "run").exists()}))
+    return {"killed": killed, "left": (place / "run").exists()}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3]))
+    cases = json.loads(sys.argv[2])
+    print(json.dumps({name: killed_in(Path(sys.argv[1]) / name, *case) for name, case in cases.items()}))

@@ -19,6 +19,8 @@ PAPER = {
     "model": {**SMALL["model"], "dropout": 0.1},
     "train": {"steps": 40, "batch_size": 16, "validate_every": 6, "patience": 4},
 }
+CASES = {"auto": (AUTO, 0), "S": (PAPER, 1)}
+"""Settings, and the seed of the moments at which processes die."""
 
 
 def without_seconds(data):
@@ -33,16 +35,22 @@ def contents(path):
     return {**members, "record.json": without_seconds(load_json(members["record.json"]))}
 
 
-@pytest.mark.parametrize(("settings", "seed"), [(AUTO, 0), (PAPER, 1)], ids=["auto", "S"])
-def test_a_killed_fit_goes_on_and_ends_with_the_same_file(tmp_path, settings, seed):
-    script = Path(__file__).parent / "kill_fit.py"
-    command = [sys.executable, str(script), str(tmp_path), json.dumps(settings), str(seed)]
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """All cases in one process, which imports once: the folder of their files, and where each was killed."""
+    place, script = tmp_path_factory.mktemp("killed"), Path(__file__).parent / "kill_fit.py"
+    command = [sys.executable, str(script), str(place), json.dumps(CASES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
-    facts = json.loads(done.stdout)
+    return place, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_killed_fit_goes_on_and_ends_with_the_same_file(killed, name):
+    place, facts = killed[0] / name, killed[1][name]
     assert len(facts["killed"]) == 4, facts
     assert not facts["left"]  # nothing of the run stays when it ends well
-    whole, killed = contents(tmp_path / "whole.tabtree"), contents(tmp_path / "killed.tabtree")
-    assert whole.keys() == killed.keys()
-    for name in whole:
-        assert whole[name] == killed[name], name
+    whole, ended = contents(place / "whole.tabtree"), contents(place / "killed.tabtree")
+    assert whole.keys() == ended.keys()
+    for member in whole:
+        assert whole[member] == ended[member], member
