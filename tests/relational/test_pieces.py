@@ -1,5 +1,7 @@
 """Large tables that no other table points to are written piece by piece."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,39 +29,50 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(drawing, "PIECE_ROWS", 60)
 
 
+@pytest.fixture(scope="module")
+def sampled(fitted):
+    """A function that samples in small pieces, each table once."""
+
+    @functools.cache
+    def sampled(**asked):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(drawing, "PIECE_ROWS", 60)
+            return fitted.sample(**asked)
+
+    return sampled
+
+
 def test_pieces_end_where_enough_rows_belong_to_the_parents_before(small_pieces):
     ends = piece_ends(np.array([30, 30, 500, 0, 1, 0]))
     assert ends == [2, 3, 6]
     assert piece_ends(np.zeros(0, dtype=np.int64)) == [0]
 
 
-def test_pieces_are_the_table_and_its_keys_match(fitted, small_pieces):
+def test_pieces_are_the_table_and_its_keys_match(fitted, sampled, small_pieces):
     asked = Asked.of(fitted.tables_, None, 1.0, None, None)
     pieces = [p for name, p in Drawing(fitted.tables_, asked, np.random.SeedSequence(5)).pieces() if name == "orders"]
     assert len(pieces) > 4
     assert max(map(len, pieces)) < 200
-    whole = fitted.sample(random_state=5)
+    whole = sampled(random_state=5)
     pd.testing.assert_frame_equal(pd.concat(pieces, ignore_index=True), whole["orders"])
     assert broken_keys(whole, fitted.links_) == 0
     assert whole["orders"]["order_no"].is_unique
     assert whole["orders"]["customer_id"].isna().any()
 
 
-def test_further_parents_get_their_numbers_of_children_in_pieces_too(fitted, small_pieces, monkeypatch):
-    def counts():
-        new = fitted.sample(random_state=5)
+def test_further_parents_get_their_numbers_of_children_in_pieces_too(fitted, sampled):
+    def counts(new):
         orders = new["orders"].groupby("sku").size()
         return new["products"]["sku"].map(orders).fillna(0).to_numpy()
 
-    in_pieces = counts()
-    monkeypatch.setattr(drawing, "PIECE_ROWS", 10**6)
-    assert np.abs(in_pieces - counts()).max() <= 2
+    in_pieces, at_once = counts(sampled(random_state=5)), counts(fitted.sample(random_state=5))
+    assert np.abs(in_pieces - at_once).max() <= 2
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
-def test_files_hold_the_rows_of_sample(fitted, tmp_path, small_pieces, ending):
+def test_files_hold_the_rows_of_sample(fitted, sampled, tmp_path, small_pieces, ending):
     written = fitted.sample_to(tmp_path / "new", ending=ending, scale=0.5, random_state=3)
-    new = fitted.sample(scale=0.5, random_state=3)
+    new = sampled(scale=0.5, random_state=3)
     assert written == {name: len(table) for name, table in new.items()}
     for name, table in new.items():
         found = read_table(tmp_path / "new" / f"{name}{ending}")
