@@ -12,7 +12,7 @@ _Network = TypeVar("_Network", bound=nn.Module)
 
 
 class WeightAverage(Generic[_Network]):
-    """The network that is validated and kept: one whose weights follow the trained ones slowly, or that one itself."""
+    """The network that is validated and kept: a moving average of the trained one, or the trained one itself."""
 
     def __init__(self, model: _Network, share: float) -> None:
         """Follow `model`; each step keeps `share` of the average so far, 0 means no average."""
@@ -21,7 +21,7 @@ class WeightAverage(Generic[_Network]):
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
-        """Move the average towards the weights; at first it forgets the start faster."""
+        """Move the average towards the weights, faster at first so that it forgets the initial weights."""
         if self.network is not self._model:
             share = min(self._share, (1 + step) / (10 + step))
             torch._foreach_lerp_(list(self.network.parameters()), list(self._model.parameters()), 1 - share)

@@ -16,14 +16,14 @@ class Batches:
     """
 
     def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
-        """Take the indices 0 … n_rows - 1 in orders that `rng` draws."""
+        """Iterate over the indices 0 … n_rows - 1 in orders drawn by `rng`."""
         self._n_rows, self._rng = n_rows, rng
         self._start: dict[str, Any] = {}
         self._order = np.empty(0, dtype=np.int64)
         self._taken = 0
 
     def take(self, size: int) -> NDArray[np.int64]:
-        """The next `size` rows, or as many as this pass has left."""
+        """The next `size` rows, or those that are left in this pass."""
         if self._taken == len(self._order):
             self._begin_pass()
         batch = self._order[self._taken : self._taken + size]

@@ -1,4 +1,4 @@
-"""What surrounds the loop of steps: time, requests to stop, other processes, checkpoints and progress."""
+"""Everything around the loop of steps: time, requests to stop, other processes, checkpoints and progress."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Resumable(Protocol):
     """A run of steps that a checkpoint can hold."""
 
     def state(self, *, done: bool) -> tuple[State, dict[str, Tensor]]:
-        """Everything that the next step depends on; of a run that is done, only its result."""
+        """Everything that the next step depends on; for a finished run, only its result."""
 
     def restore(self, state: State, tensors: dict[str, Tensor]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from the result of `state`."""
 
 
 def _show_nothing(*args: Any, **facts: str) -> None:
@@ -29,9 +29,9 @@ def _show_nothing(*args: Any, **facts: str) -> None:
 
 
 class Control:
-    """Ends a run of steps in time or on request, saves it on the way, and shows how far it is.
+    """Ends a run of steps in time or on request, saves it periodically, and shows its progress.
 
-    All processes of a team come to the same answers.
+    All processes of a team reach the same decisions.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Control:
         self.asked = False
         """Somebody asked the run to stop."""
         self.used = 0.0
-        """Share of the time that is used up, at most 1."""
+        """Share of the time that has been used, at most 1."""
 
     def resume(self, run: Resumable) -> bool:
         """Restore the run if there is a checkpoint of it, and save it from now on; return whether it was done."""
@@ -67,7 +67,7 @@ class Control:
         self._advance(history.steps)
         self._started = time.perf_counter() - history.seconds
         self.after_step(0.0)
-        # What starts while the whole fit is already stopping is no part of the fit that resumes later.
+        # A stage that begins while the whole fit is stopping is not part of the fit that resumes later.
         self._saves = not self.asked
 
     @property
@@ -77,7 +77,7 @@ class Control:
 
     @property
     def ending(self) -> bool:
-        """Whether no further step is to be taken."""
+        """Whether the run has ended."""
         return self.asked or self.used >= 1
 
     def after_step(self, loss: float) -> float:
@@ -93,7 +93,7 @@ class Control:
         self._advance(units, **facts)
 
     def save_if_due(self) -> None:
-        """Write a checkpoint when its time has come, or when the run is about to stop."""
+        """Write a checkpoint when it is due, or when the run is about to stop."""
         if self.asked or self._due:
             self.save(done=False)
 

@@ -1,7 +1,7 @@
 """Several processes that train one network together, started by torchrun: PyTorch's DistributedDataParallel.
 
 Every process reads the same table and draws the same batches, masks and orders; each takes its part of every batch, and
-gradients are weighed so that they add up to those of one process. The first process writes; the others are silent.
+gradients are weighted so that they add up to those of one process. The first process writes; the others are silent.
 Only bytes and numbers pass between them, nothing is pickled.
 """
 
@@ -66,13 +66,13 @@ class Team:
         return numbers
 
     def agreed(self, loss: float, asked: bool, used: float, due: bool) -> tuple[float, bool, float, bool]:
-        """The loss of the whole batch; whether anybody asked to end; the time and the checkpoint of the first."""
+        """The loss of the whole batch; whether any process was asked to stop; time and checkpoint of the first."""
         own = (used, float(due)) if self.first else (0.0, 0.0)
         loss, n_asked, used, is_due = self.sum(loss, float(asked), *own)
         return loss, n_asked > 0, used, is_due > 0
 
     def share(self, data: bytes | None) -> bytes | None:
-        """What the first process has, in all of them."""
+        """The first process's value, in all processes."""
         if self.size == 1:
             return data
         length = torch.tensor([-1 if data is None else len(data)])
@@ -87,7 +87,7 @@ class Team:
         return content.numpy().tobytes()
 
     def share_number(self, number: int) -> int:
-        """The whole number, from 0, that the first process has."""
+        """The non-negative integer of the first process."""
         return int(self.share(str(number).encode()) or b"0")
 
     def gather(self, data: Tensor) -> list[Tensor]:
@@ -99,7 +99,7 @@ class Team:
         return all_data
 
     def check_same(self, facts: Mapping[str, Any]) -> None:
-        """Raise an error if a process has other facts: they would train different models."""
+        """Raise an error if the facts of a process differ: they would train different models."""
         if self.size == 1:
             return
         digests = b"".join(hashlib.sha256(dump_json(fact)).digest() for fact in facts.values())
@@ -123,7 +123,7 @@ class Team:
         own = self.part(n_rows)
         edges = [own.start + (own.stop - own.start) * k // n_pieces for k in range(n_pieces + 1)]
         pieces = [(slice(a, b), (b - a) / n_rows) for a, b in itertools.pairwise(edges) if b > a]
-        return pieces or [(slice(0, 1), 0.0)]  # fewer rows than processes: nothing to add, but a place to wait
+        return pieces or [(slice(0, 1), 0.0)]  # adds nothing, but takes part in the exchange
 
     def together(self, network: Network, loss: Loss, device: torch.device) -> nn.Module | None:
         """The loss as a module whose backward pass averages the gradients of all processes; None for one process."""
@@ -152,7 +152,7 @@ class _LossOf(nn.Module):
 
 
 def alone(module: nn.Module | None) -> contextlib.AbstractContextManager[Any]:
-    """A block in which gradients stay in this process."""
+    """A context in which gradients stay in this process."""
     if isinstance(module, nn.parallel.DistributedDataParallel):
         context: contextlib.AbstractContextManager[Any] = module.no_sync()
         return context

@@ -1,4 +1,4 @@
-"""What fitting knows and a model does not keep: the privacy gate compares the model with it."""
+"""What is known while fitting and not kept in the model: the privacy gate compares the model with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .history import History
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What fitting knows and a model does not keep."""
+    """What is known while fitting and not kept in the model."""
 
     take: Callable[[NDArray[np.int64]], pd.DataFrame]
     """Rows of the table by their indices, which ascend."""

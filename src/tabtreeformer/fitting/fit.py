@@ -1,4 +1,4 @@
-"""The pipeline of a fit, top to bottom: settle what to learn, then codec, trees, tokens, networks, prompts."""
+"""The pipeline of a fit, top to bottom: choose what to learn, then codec, trees, tokens, networks, prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .resources import Resources
 from .trainer import train_networks
 
 TUNING_SHARE = 0.25
-"""Largest share of a budget that the search for tree parameters may take."""
+"""Maximum share of a budget for the search for tree parameters."""
 
 
 def fit_table(
@@ -97,7 +97,7 @@ def fit_table(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What is settled before anything is learned."""
+    """What is decided before anything is learned."""
 
     config: Config
     schema: Schema
@@ -112,7 +112,7 @@ def settle(table: InMemory | OnDisk, request: Request, seed: np.random.SeedSeque
     """Choose the target of the trees and resolve the settings, once, from the table."""
     frame, floor = table.frame, request.rare_floor
     if request.target is not None:
-        table.schema.column(request.target)  # raises an error that lists the columns if this is none of them
+        table.schema.column(request.target)  # raises an error that lists the columns if there is no such column
     schema = protected_schema(table.schema, frame, floor, request.units)
     by_chance = request.preset != AUTO  # the paper draws one
     rng = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def grow_trees(
     if encoder is None:
         return trees.load_leaf_model("none", "")
     number = int(seed.generate_state(1)[0] >> 1)  # tree libraries take 31 bits
-    known = frame[frame[encoder.target_name].notna()]  # rows without a target have leaves, but teach nothing
+    known = frame[frame[encoder.target_name].notna()]  # rows without a target get leaves, but teach nothing
     return fit_leaf_model(
         _in_time(setup.config.tree, request.budget_seconds),
         encoder.features(known),
@@ -164,7 +164,7 @@ def _in_time(config: TreeConfig, budget_seconds: float | None) -> TreeConfig:
 
 
 def _announce(preset: str, config: Config, layout: TokenLayout) -> str:
-    """What is about to be trained, for the person who waits for it."""
+    """The line that announces what is about to be trained."""
     model, train = config.model, config.train
     return (
         f"{preset}: {layout.n_trees} trees, {layout.n_values} value tokens per row; two networks of {model.layers} "

@@ -37,7 +37,7 @@ def fit_forest(
     schema, frame = table.schema, table.frame
     holdout = None if holdout is None else schema.validate(holdout)
     if request.target is not None:
-        schema.column(request.target)  # says which columns there are when this is none of them
+        schema.column(request.target)  # raises an error that lists the columns if there is no such column
     config = request.configure(n_rows=table.n_rows, n_columns=frame.shape[1])
     assert config.forest is not None
     floor = config.tokens.rare_floor
@@ -75,7 +75,7 @@ def fit_forest(
         },
         forest=forest,
     )
-    # One half of the rows, on which the verdict grows a forest, and the other, with which it compares its rows.
+    # The verdict grows a forest on one half of the rows, and compares its rows with the other half.
     first, second = split_rows(len(tokens), np.random.default_rng(half_seed), request.units)[0]
     parts = [(np.sort(first), np.sort(second))]
     return fitted, Evidence(take=table.take, tokens=tokens, parts=parts, histories=(), holdout=holdout)

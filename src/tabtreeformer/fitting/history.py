@@ -12,7 +12,7 @@ from .memorization import Reading
 
 @dataclass
 class History:
-    """What happened in one run of steps."""
+    """The course of one run of steps."""
 
     name: str
     steps: int = 0
@@ -20,7 +20,7 @@ class History:
     seconds: float = 0.0
     batch_size: int = 0
     best_step: int | None = None
-    """Step whose weights were kept; None where the last ones were."""
+    """Step whose weights were kept; None for the last ones."""
     validations: list[tuple[int, float, float]] = field(default_factory=list)
     """Step, mean training loss since the last validation, validation loss."""
     readings: list[Reading] = field(default_factory=list)

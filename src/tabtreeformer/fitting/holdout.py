@@ -1,4 +1,4 @@
-"""Rows that are set aside, so that there is something that a model never saw."""
+"""Held-out rows, which the model never sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C or SIGTERM while networks train: the first ends the run with the best so far, the second at once."""
+"""Ctrl-C or SIGTERM while networks train: the first ends the run with the best model so far, the second at once."""
 
 from __future__ import annotations
 

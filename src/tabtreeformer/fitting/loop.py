@@ -21,22 +21,22 @@ class Learner(Protocol):
 
     @property
     def converged(self) -> bool:
-        """Whether further steps are not worth taking."""
+        """Whether further steps would gain nothing."""
 
     def set_rate(self, share: float) -> None:
         """Learn at this share of the peak learning rate."""
 
     def update(self) -> float:
-        """Take one step with the next batch; return its loss, NaN where it must not be known."""
+        """Take one step with the next batch; return its loss, or NaN if it must stay secret."""
 
     def after_step(self, step: int, loss: float, seconds: float) -> dict[str, str]:
-        """Record the step, validate if it is time to; return what to show."""
+        """Record the step, validate if due, and return what to show."""
 
 
 def take_steps(learner: Learner, control: Control) -> None:
-    """Let a network learn until it has converged, its steps are taken, or the control ends it.
+    """Train a network until it has converged, its steps are used up, or the control ends it.
 
-    The learning rate falls linearly to zero with the steps, or with the time where that is shorter.
+    The learning rate falls linearly to zero with the steps, or with the time if that runs out first.
     """
     control.start(learner.history)
     for step in range(learner.history.steps + 1, learner.steps + 1):

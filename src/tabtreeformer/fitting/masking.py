@@ -1,4 +1,4 @@
-"""Masks over the input tokens: what keeps the networks from learning rows by heart.
+"""Masks over the input tokens, which keep the networks from memorising rows.
 
 Shapes: `N` rows, `T` trees, `D` value slots, `L` positions.
 """

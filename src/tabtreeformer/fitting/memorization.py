@@ -1,8 +1,8 @@
 """The memorisation meter: how much likelier a network finds rows that it was trained on than rows of the other half.
 
-Both are alike except for the training, and are read under the same masks and orders, so that the gap between their
-losses is what training put into the network about its own rows and nothing else. Rows of the shared start are in both
-halves: what was learned of them there is no part of the gap.
+Both differ only in the training, and are read under the same masks and orders, so that the gap between their losses
+is exactly what training taught the network about its own rows. Rows of the shared start are in both halves: what was
+learned about them there is not part of the gap.
 
 Shapes: `N` rows, `L` positions, `D` value slots.
 """
@@ -44,7 +44,7 @@ class Reading:
     error: float
     """Its standard error."""
     memorised: int
-    """Own rows, of those read, that are likelier than nearly all of the other half, above what chance makes."""
+    """Own rows, of those read, that are likelier than nearly all of the other half, beyond chance."""
     rows: int
     """Own rows read."""
 
@@ -63,7 +63,7 @@ def own_rows(rows: Rows, n_validated: int, config: TrainConfig) -> Rows:
 
 
 def as_masked(rows: Tensor, prepared: tuple[Tensor, Tensor | None]) -> tuple[Tensor, Tensor | None]:
-    """Rows (N, L) under the masks and orders of as many other rows."""
+    """Rows (N, L) under the masks and orders of an equal number of other rows."""
     masked, order = prepared
     n = len(rows)
     return rows.masked_fill(masked[:n] == MASK, MASK), None if order is None else order[:n]
@@ -82,7 +82,7 @@ def read(step: int, own: NDArray[np.float64], others: NDArray[np.float64], n_tok
 
 
 def memorised(own: NDArray[np.float64], others: NDArray[np.float64]) -> int:
-    """Count the own rows whose loss is below the others' lowest per cent, beyond what chance makes of it; 0 if none.
+    """Count the own rows whose loss is below the others' lowest percentile, beyond chance; 0 if none.
 
     The threshold is one of the other losses, so that by chance the count is beta-binomial.
     """

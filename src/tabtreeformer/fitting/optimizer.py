@@ -1,7 +1,7 @@
 """How weights follow gradients: AdamW for all of them, or Muon for the matrices between hidden states.
 
 Muon moves a matrix by its momentum with all singular values made equal (Jordan et al., 2024; newer versions of PyTorch
-have it as `torch.optim.Muon`): what few rows ask for is then learned as fast as what all rows ask for.
+have it as `torch.optim.Muon`): directions that few rows need are then learned as fast as those that all rows need.
 
 Shapes: `n` matrices of one shape, `r` their shorter side, `c` the longer.
 """
@@ -45,18 +45,18 @@ def set_rate(optimizer: torch.optim.Optimizer, share: float) -> None:
 
 
 class MuonAdamW(torch.optim.AdamW):
-    """AdamW in which groups that say so are moved by Muon instead."""
+    """AdamW in which marked groups are updated by Muon instead."""
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         """One update."""
-        overflowed = getattr(self, "found_inf", None)  # of half precision: the scaler leaves the skipping to AdamW
+        overflowed = getattr(self, "found_inf", None)  # in half precision, the scaler leaves skipping to AdamW
         for group in self.param_groups:
             if group.get("muon"):
                 if overflowed is None or not overflowed.item():
                     self._move(group["params"], group["lr"])
                 for weight in group["params"]:
-                    weight.grad = None  # AdamW leaves these alone
+                    weight.grad = None  # AdamW skips these
         return super().step(closure)
 
     def _move(self, weights: list[Tensor], rate: float) -> None:

@@ -35,7 +35,7 @@ LAW_KEY = 20_261_118
 MIN_COPIES = 5
 """Of each rare value of a table that is read in parts, at least this many rows join the sample."""
 RESERVE_SHARE, MAX_RESERVE_SECONDS = 0.25, 30.0
-"""Share of a budget, and its maximum, that is kept for what follows the last step: its validation, prompts, verdict.
+"""Share of a budget, and its maximum, reserved for what follows the last step: validation, prompts, verdict.
 
 On one core they take 2 s for 1,000 rows × 21 columns and 12 s for 48,842 × 15.
 """
@@ -43,7 +43,7 @@ On one core they take 2 s for 1,000 rows × 21 columns and 12 s for 48,842 × 15
 
 @dataclass(frozen=True)
 class Alone:
-    """A team of one process, for those who need no PyTorch to be one."""
+    """A team of one process that does not need PyTorch."""
 
     rank: int = 0
     size: int = 1
@@ -64,7 +64,7 @@ class Request:
     private: bool = False
     """Under differential privacy."""
     units: NDArray[np.int64] | None = field(default=None, compare=False)
-    """Which rows belong to the same person (N,): floors and halves count persons. Each row its own where it is None."""
+    """Which rows belong to the same person (N,): floors and halves count persons. None: each row is its own."""
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
@@ -90,7 +90,7 @@ class Request:
         return self.budget_seconds - min(RESERVE_SHARE * self.budget_seconds, MAX_RESERVE_SECONDS)
 
     def relations(self, schema: Schema) -> Sequence[str] | Literal["auto"] | None:
-        """What the parameter and the schema say about relations between columns."""
+        """The relations between columns that the parameter and the schema state."""
         if self.constraints != AUTO:
             return self.constraints
         if schema.constraints is not None:
@@ -152,7 +152,7 @@ def record_of(
         "target": request.target,
         "seed": str(seed.entropy),
         "tree_seconds": round(tree_seconds, 3),
-        # The separator and the decimal point of the file that a table was read from, where they are not the usual.
+        # The separator and the decimal point of the file that a table was read from, if they are unusual.
         **({DIALECT: dict(frame.attrs[DIALECT])} if DIALECT in frame.attrs else {}),
         **({"protected": protection(codec, frame, floor)} if floor > 1 else {}),
     }

@@ -1,12 +1,12 @@
-"""What a run leaves on disk while it lasts, so that a killed run resumes where it was and ends with the same model.
+"""The files of a run in progress, from which a killed run resumes and ends with the same model.
 
-    run.json                    what the run is of: the table's fingerprint, settings, versions, seed
+    run.json                    identity of the run: the table's fingerprint, settings, versions, seed
     tokens.json                 the fingerprint of a table that is read in parts
     clock.json                  seconds that it has taken so far
     trees.checkpoint            trials of the search, then the fitted trees
     shared.checkpoint           state of the shared start
     network_1.checkpoint, …     state of each network
-    *.previous.checkpoint       the one before, should the newest be damaged
+    *.previous.checkpoint       the one before, in case the newest is damaged
 
 A checkpoint is an archive like a model file: JSON and safetensors under checksums, written under another name and
 renamed. It holds no row, but weights and random states in the middle of training: as confidential as the table.
@@ -33,7 +33,7 @@ from ..distributed import ALONE, Team
 from ..request import EVERY_SECONDS
 
 MAX_SHARE = 0.02
-"""Where writing is slow, checkpoints become rarer, so that they take no more than this share of the time."""
+"""If writing is slow, checkpoints become rarer, so that they take at most this share of the time."""
 FORM = "tabtreeformer checkpoint"
 MEMBERS = "state.json", "weights.safetensors"
 RUN, CLOCK, TOKENS = FILES = "run.json", "clock.json", "tokens.json"
@@ -51,10 +51,10 @@ class RunFolder:
     seconds_before: float = 0.0
     """Time that the run had taken at its last checkpoint."""
     identity: State | None = None
-    """What the run is of, where the folder holds one."""
+    """Identity of the run in the folder, if there is one."""
     started: float = field(default_factory=time.monotonic)
     team: Team = ALONE
-    """Only the first process has a folder; all resume from what it finds there."""
+    """Only the first process has a folder; all processes resume from its content."""
 
     @classmethod
     def at(
@@ -64,14 +64,14 @@ class RunFolder:
         note: Callable[[str], None] = lambda message: None,
         team: Team = ALONE,
     ) -> RunFolder:
-        """Open a folder, or create it; if it is not writable, that is an error now, not in an hour."""
+        """Open a folder, or create it; one that is not writable is an error now, not in an hour."""
         if path is None or not team.first:
             return cls(team=team)
         if not every_seconds >= 0:
             raise ConfigError(f"checkpoint_every must be seconds from 0, got {every_seconds!r}")
         folder = Path(path)
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)  # not parents: a wrong path should not become a tree of folders
+            folder.mkdir(mode=0o700, exist_ok=True)  # without parents: a wrong path should not become a tree of folders
         except OSError as error:
             raise OutputError(f"cannot make the checkpoint folder {folder}: {error.strerror or error}") from error
         clock = _read_json(folder / CLOCK) or {"seconds": 0.0}
@@ -100,7 +100,7 @@ class RunFolder:
         return np.random.SeedSequence(self.team.share_number(int(str(seed.entropy))))
 
     def begin(self, identity: State, name: str = RUN) -> None:
-        """Record what the run is of; an error if the folder, or another process, has something else."""
+        """Record the identity of the run; an error if that of the folder or of another process differs."""
         self.team.check_same(identity)
         if self.path is None:
             return
@@ -165,7 +165,7 @@ class Stage:
         return time.monotonic() - self._last >= (max(every, self._cost / MAX_SHARE) if every else 0.0)
 
     def save(self, state: State, tensors: Mapping[str, Tensor] | None = None) -> None:
-        """Write the state; a disk that is full now may not be in a minute, and training is worth more than this."""
+        """Write the state; a failure is only reported, because training is worth more than a full disk."""
         if self._folder.path is None:
             return
         started = time.monotonic()
@@ -183,7 +183,7 @@ class Stage:
         self._cost = self._last - started
 
     def load(self) -> tuple[State, dict[str, Tensor]] | None:
-        """The last whole state; None where there is none, and the stage starts from its beginning."""
+        """The last complete state; None if there is none, and the stage starts from its beginning."""
         members = self._read()
         team = self._folder.team
         if team.size > 1:
@@ -216,7 +216,7 @@ def holds_a_run(path: str | os.PathLike[str]) -> bool:
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first thing that has changed, as a sentence."""
+    """The first difference, as a sentence."""
     old, new = _flat(load_json(dump_json(before))), _flat(load_json(dump_json(now)))
     for name in [*new, *(name for name in old if name not in new)]:
         if old.get(name) != new.get(name):

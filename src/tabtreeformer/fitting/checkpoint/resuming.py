@@ -30,7 +30,7 @@ def identity(
     device: torch.device,
     processes: int,
 ) -> dict[str, Any]:
-    """All that the trained weights depend on; plain data."""
+    """Everything that the trained weights depend on, as plain data."""
     settings = config.to_json()
     del settings["sampling"]
     return {
@@ -53,7 +53,7 @@ def fingerprint(frame: pd.DataFrame) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries that compute."""
+    """Versions of the libraries that the results depend on."""
     return {
         "tabtreeformer": __version__,
         "python": platform.python_version(),
@@ -73,7 +73,7 @@ def fit_leaf_model(
     floor: int,
     team: Team,
 ) -> trees.LeafModel:
-    """The trees of a run: those it has, or new ones with the trials that it has; the first process grows them."""
+    """The trees of a run: the stored ones, or new ones after the stored trials; the first process grows them."""
     loaded = checkpoints.load()
     state = {"text": None, "scores": [], "seconds": 0.0} if loaded is None else loaded[0]
     if state["text"] is not None:

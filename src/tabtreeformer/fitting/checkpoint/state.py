@@ -1,4 +1,4 @@
-"""Everything that a run of steps depends on in the middle, as plain data and tensors, and back: to the bit."""
+"""The complete state of a run of steps, as plain data and tensors, and back, exact to the bit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ COPIES = 4
 
 
 def checkpoint_bytes(n_parameters: int) -> int:
-    """What the checkpoints of both networks take at most: the newest, and the one before."""
+    """Maximum size of the checkpoints of both networks: the newest, and the one before."""
     return 2 * 2 * COPIES * 4 * n_parameters
 
 
 def run_state(run: Run, *, done: bool) -> tuple[State, dict[str, Tensor]]:
-    """The state after a step; of a run that is done, only its result."""
+    """The state after a step; for a finished run, only its result."""
     state: State = {"history": run.history.to_json()}
     tensors = _named("model", run.model.state_dict())
     if done:

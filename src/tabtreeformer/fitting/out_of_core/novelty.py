@@ -1,4 +1,4 @@
-"""Which rows of a table that is read in parts show something that no earlier row has shown.
+"""Which rows of a table that is read in parts show something new.
 
 A random sample misses what is rare: a category of five rows, the largest value, the one gap, the only time that is not
 midnight. Rows that show such things join the sample, so that whatever is learned from it (what a column is, which
@@ -32,7 +32,7 @@ Rows = NDArray[np.int64]
 FEW_NUMBERS = 1024
 """Numbers are followed one by one while there are at most this many distinct ones."""
 FEW_TEXTS = 2000
-"""Texts of more distinct values than this are no list of categories, unless the user says so."""
+"""Texts with more distinct values than this are not categories, unless the user declares them so."""
 MAX_CATEGORIES = 50_000
 """Maximum number of categories of a column."""
 MAX_RUNS = 6
@@ -40,7 +40,7 @@ MAX_RUNS = 6
 
 
 class FirstRows:
-    """The first rows of each value, until there are too many values to be a list."""
+    """The first rows of each value, until there are too many values for categories."""
 
     def __init__(self, copies: int, most: int) -> None:
         self.copies, self.most = copies, most
@@ -119,7 +119,7 @@ class Steps:
         self.kept = clock_steps(unit)
 
     def look(self, counts: NDArray[np.int64]) -> Rows:
-        """Rows of the part that are no multiples of what all were multiples of."""
+        """Rows of the part that are not multiples of the common step so far."""
         rows = []
         for step in tuple(self.kept):
             off = counts % step != 0
@@ -184,7 +184,7 @@ class Forms:
 
 
 def _read_dates(texts: list[str], form: str) -> NDArray[np.int64] | None:
-    """Dates of a form that come back to the letter, else None; the first text rules most forms out."""
+    """Dates of a form that are restored exactly, else None; the first text rules most forms out."""
     if not texts:
         return np.empty(0, dtype=np.int64)
     dates = read_dates(texts[:1], form)
@@ -193,7 +193,7 @@ def _read_dates(texts: list[str], form: str) -> NDArray[np.int64] | None:
 
 
 class Counters:
-    """Texts that hold a larger number than any before: new keys continue after the largest."""
+    """Texts with a larger number than any before: new keys continue after the largest."""
 
     def __init__(self) -> None:
         self.most: dict[int, int] = {}
@@ -220,7 +220,7 @@ class Running:
         self.up = True
 
     def look(self, values: NDArray[Any], complete: bool) -> None:
-        """Take in a part; one with gaps is no running number."""
+        """Add a part; a column with gaps is not a running number."""
         self.n_rows += len(values)
         if not self.up or not len(values):
             return
@@ -235,7 +235,7 @@ class Running:
 
 
 class ColumnNovelty:
-    """What one column has shown so far."""
+    """What has been seen of one column so far."""
 
     def __init__(self, series: pd.Series, name: str | int, copies: int, listed: bool) -> None:
         """Take a first part, for its dtype; `listed` says that the values are a list, however long."""
@@ -285,7 +285,7 @@ class ColumnNovelty:
         return np.concatenate([self._listed(values), self.ends.look(values), self.decimals.look(values)])
 
     def _day_numbers(self, values: NDArray[Any]) -> Rows:
-        """The first whole number that is no day such as 20240131; numbers out of their range are ends."""
+        """The first integer that is not a day such as 20240131; numbers out of their range are ends."""
         if not self.days or not len(values):
             return np.empty(0, dtype=np.int64)
         odd = np.flatnonzero((values < 19000101) | (values > 21001231))
@@ -321,7 +321,7 @@ class ColumnNovelty:
 
 
 class Novelty:
-    """What a table has shown so far."""
+    """What has been seen of a table so far."""
 
     def __init__(self, first: pd.DataFrame, copies: int, target: str | int | None, kinds: dict[str | int, str]) -> None:
         """Take a first part; of each rare value, `copies` rows are wanted. `kinds` are those that are known."""

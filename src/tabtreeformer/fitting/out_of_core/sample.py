@@ -1,4 +1,4 @@
-"""The first pass over a table that is read in parts: rows drawn at random, and rows that show what is rare."""
+"""The first pass over a table that is read in parts: rows drawn at random, and rows with rare values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sample:
 
     frame: pd.DataFrame
     drawn: NDArray[np.bool_]
-    """Which of them were drawn at random, each with the same probability; the others show what is rare."""
+    """Which of them were drawn at random, each with the same probability; the others hold rare values."""
     n_rows: int
     """Rows of the whole table."""
     running: frozenset[str | int] = frozenset()
@@ -39,7 +39,7 @@ class Sample:
         if self.complete:
             return schema
         columns = []
-        for column in schema.columns:  # a sample does not show that numbers increase from row to row
+        for column in schema.columns:  # that numbers increase from row to row cannot be seen in a sample
             if column.name in self.running and column.name != target and column.kind == NUMERIC and column.form is None:
                 column = replace(column, kind=IDENTIFIER, why=RUNNING)
             elif column.why == RUNNING and column.name not in self.running:

@@ -19,7 +19,7 @@ from ...laws import LawCheck
 from ...tokens import TableCodec, TokenLayout
 
 SPARE = 1.05
-"""Required room, as a multiple of what the tokens take."""
+"""Required disk space, as a multiple of the size of the tokens."""
 
 
 @dataclass(frozen=True)
