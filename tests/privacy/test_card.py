@@ -127,6 +127,7 @@ def test_a_damaged_record_is_our_error(path, tmp_path):
     good = json.loads(read_archive(path)["record.json"])
     broken = [{}, [], good | {"rows": "many"}, good | {"quality": 7}, good | {"privacy": {"measures": {"dcr": 1}}}]
     broken += [good | {"privacy": {"measures": {"dcr": {"value": "low"}}}}, good | {"versions": None}]
+    broken += [good | {"privacy": {"measures": {"copies": {"repeated": again}}}} for again in ({}, {"released": "all"})]
     broken += [good | {"protected": {"rare_floor": 5, "columns": [{"column": 0, "clipped": "Köln"}]}}]
     for record in broken:
         write_archive(tmp_path / "m", {**read_archive(path), "record.json": json.dumps(record).encode()})

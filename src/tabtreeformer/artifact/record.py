@@ -40,6 +40,13 @@ _HISTORY = {
     "best_step": (int, type(None)),
     "validations": [[NUMBER]],
 }
+_REPEATED = {
+    "released": int,
+    "members": int,
+    "members_repeated": int,
+    "others": int,
+    "others_repeated": int,
+}
 _MEASURE = {
     "value": Maybe(NUMBER),
     "goal": Maybe(str),
@@ -48,6 +55,7 @@ _MEASURE = {
     "true_positives": Maybe(NUMBER),
     "interval": Maybe(Pair(NUMBER)),
     "auc_interval": Maybe(Pair(NUMBER)),
+    "repeated": Maybe(_REPEATED),
 }
 _FIGURES = {"measures": Maybe(Each(_MEASURE)), "left_out": Maybe(Each(str))}
 _LEVEL = {

@@ -55,6 +55,12 @@ NAMES = {
     "dcr": "Smoke test: distances (p)",
     "neighbour_ratio": "Smoke test: neighbour ratio",
 }
+WAYS = {
+    "membership_density": "a density that is refitted on synthetic rows",
+    "membership": "nearness to synthetic rows",
+    "membership_likelihood": "their likelihood under the model",
+}
+"""How members are recognised, by measure."""
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
 COUNTS = {"merged": "rare values merged", "clipped": "rows clipped", "gaps": "rare gaps filled"}
 LIMITS = (
@@ -295,10 +301,17 @@ def _figures(figures: Mapping[str, Any] | None, part: str) -> str:
         between = "" if not interval else f"{_figure(interval[0])} to {_figure(interval[1])}"
         rows.append((NAMES.get(name, name), *numbers, between, GOALS.get(facts.get("goal"), "")))
     text = _table(("measure", "synthetic", "real held-out", "independent columns", "95 % interval", "goal"), rows)
-    for name, way in (("membership", "nearness to synthetic rows"), ("membership_likelihood", "their likelihood")):
+    for name, way in WAYS.items():
         found = figures["measures"].get(name, {}).get("true_positives")
         if found is not None:
             text += f"\n\nOf the training rows {found:.1%} are recognised by {way} at 1 % false positives."
+    again = figures["measures"].get("copies", {}).get("repeated")
+    if again is not None:
+        text += (
+            f"\n\nAmong {_figure(again['released'])} rows {_figure(again['members_repeated'])} of "
+            f"{_figure(again['members'])} training rows and {_figure(again['others_repeated'])} of "
+            f"{_figure(again['others'])} held-out rows were repeated, exactly or nearly."
+        )
     for name, why in (figures.get("left_out") or {}).items():
         text += f"\n\n{NAMES.get(name, _plain(name))} was left out: {_plain(why)}."
     return text

@@ -9,6 +9,7 @@ from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation import Evaluation, evaluate
 from tabtreeformer.evaluation.report.associations import association_matrix
 from tabtreeformer.evaluation.report.curves import density
+from tabtreeformer.evaluation.report.scores import score_table
 from tabtreeformer.evaluation.report.summary import summarise
 from tabtreeformer.evaluation.report.verdict import verdicts
 
@@ -97,6 +98,13 @@ def test_cramers_v_agrees_with_scipy():
     b = np.where(rng.random(500) < 0.5, a % 3, rng.integers(0, 3, 500))
     counts = pd.crosstab(a, b).to_numpy()
     assert _cramers_v(a, b) == pytest.approx(association(counts, method="cramer"))
+
+
+def test_attacks_stand_above_smoke_tests(evaluation):
+    names = [row["name"] for row in score_table(evaluation, None)[0]]
+    order = ["shape", "singling_out", "linkability", "inference", "membership", "copies", "dcr", "neighbour_ratio"]
+    assert [name for name in names if name in order] == [name for name in order if name in names]
+    assert {"inference", "dcr"} <= set(names)
 
 
 def test_closest_pairs_show_both_rows_and_can_be_hidden(tables, evaluation, summary):

@@ -195,9 +195,15 @@ def test_a_level_of_another_form_is_refused(model):
             check_record(broken_record)
 
 
-def test_a_fit_measures_the_level_for_as_many_rows_as_learned_and_ten_times_as_many():
+def test_a_fit_measures_the_level_for_as_many_rows_as_learned_and_ten_times_as_many(tmp_path):
     made = TabTreeFormer("trees", random_state=0, verbose=False).fit(people(240, 3))
     level = made.fitted_.record["privacy"]["level"]
     assert [figure["rows"] for figure in level["figures"]] == [240, 2_400]
     assert level["measured_on"] == [240, 2_400]
     assert level["name"] == "balanced"
+    again = made.fitted_.record["privacy"]["measures"]["copies"]["repeated"]
+    assert (again["released"], again["members"] + again["others"] <= 240) == (1_200, True)
+    made.save(tmp_path / "m.tabtree")
+    card = to_markdown(model_card(tmp_path / "m.tabtree"))
+    assert "training rows and" in card
+    assert card.index("Membership by density") < card.index("Membership by distance") < card.index("Smoke test: copies")

@@ -25,26 +25,6 @@ MEANING = {
     ),
     "trend_unseen": ("Trend, unseen rows", "Trend against rows that were not learned from."),
     "detection_unseen": ("Detection, unseen rows", "Detection against rows that were not learned from (AUC)."),
-    "dcr": (
-        "Distance test",
-        "A p-value: how often rows that are as far from the training rows as fresh real rows would come out this close "
-        "by chance. A small one is evidence of copying; a large one says only that none was found. Not a score: 0.9 is "
-        "no better than 0.3.",
-    ),
-    "copies": ("Copies", "Share of rows that equal a training row."),
-    "membership": (
-        "Membership",
-        "How well closeness to synthetic rows reveals who was in the training rows (AUC).",
-    ),
-    "membership_density": (
-        "Membership by density",
-        "How well a density that is refitted on the synthetic rows reveals who was in the training rows (AUC): the "
-        "strongest attack here.",
-    ),
-    "neighbour_ratio": (
-        "Neighbour ratio",
-        "Distance to the closest training row over that to the second closest, median; near 0 means copies.",
-    ),
     "singling_out": (
         "Singling out",
         "Risk that a condition met by one synthetic row isolates a training row, beyond what happens to held-out rows.",
@@ -56,6 +36,26 @@ MEANING = {
     "inference": (
         "Attribute inference",
         "Risk that the synthetic rows reveal a value of a training row, beyond what happens to held-out rows.",
+    ),
+    "membership_density": (
+        "Membership by density",
+        "How well a density that is refitted on the synthetic rows reveals who was in the training rows (AUC): the "
+        "strongest attack here.",
+    ),
+    "membership": (
+        "Membership by distance",
+        "How well closeness to synthetic rows reveals who was in the training rows (AUC).",
+    ),
+    "copies": ("Smoke test: copies", "Share of rows that equal a training row."),
+    "dcr": (
+        "Smoke test: distances",
+        "A p-value: how often rows that are as far from the training rows as fresh real rows would come out this close "
+        "by chance. A small one is evidence of copying; a large one is no evidence of privacy. Not a score: 0.9 is "
+        "no better than 0.3.",
+    ),
+    "neighbour_ratio": (
+        "Smoke test: neighbour ratio",
+        "Distance to the closest training row over that to the second closest, median; near 0 means copies.",
     ),
 }
 GOALS = {"higher": "↑ higher is better", "lower": "↓ lower is better", "half": "→ 0.5 is best"}
@@ -79,7 +79,8 @@ def score_table(evaluation: Evaluation, dependence: dict[str, Any] | None) -> tu
     notes: list[str] = []
     rows = []
     confidence = float(evaluation.facts.get("settings", {}).get("confidence", CONFIDENCE))
-    for name, score in evaluation.scores.items():
+    order = {name: place for place, name in enumerate(MEANING)}
+    for name, score in sorted(evaluation.scores.items(), key=lambda item: order.get(item[0], -1)):
         said = [] if score.note is None else [_sentence(score.note)]
         fewer = score.breakdown.get("at_holdout_size")
         if fewer is not None:

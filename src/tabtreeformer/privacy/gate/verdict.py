@@ -115,8 +115,9 @@ def verdict_on(
     except TabTreeFormerError as error:
         return no_verdict(f"the attacks cannot be made on this table: {error}", mode) | memorised
     level = level_record(exposures, mode, int(fitted.record["rows"]))
-    again = [repeats(found, confidence) for exposure in exposures for found in exposure.repeated]
-    record = _record(parts, again, mode, confidence, evidence, level)
+    again = [found for exposure in exposures for found in exposure.repeated]
+    record = _record(parts, [repeats(found, confidence) for found in again], mode, confidence, evidence, level)
+    record["measures"]["copies"]["repeated"] = dict(max(again, key=lambda found: float(found["copies"])))
     record["measures"][DENSITY] = dict(max((found.measure for found in exposures), key=lambda m: float(m["value"])))
     return record | memorised | {"seconds": round(time.perf_counter() - started, 3)}
 
