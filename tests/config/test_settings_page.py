@@ -58,4 +58,3 @@ def test_every_setting_is_varied_by_a_preset_or_an_experiment():
     sections = {"forest": ForestConfig(), **{name: getattr(Config(), name) for name in SECTIONS if name != "forest"}}
     settings = {f"{name}.{field.name}" for name, own in sections.items() for field in dataclasses.fields(own)}
     assert settings - varied == set(RESOURCES)
-    assert len(settings) <= 44
