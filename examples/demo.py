@@ -23,6 +23,8 @@ TIGHT = {"box": None, "pad_edge": False, "padding": (0, 1, 0, 0), "title_justify
 
 def main() -> None:
     OUT.mkdir(exist_ok=True)
+    for name in (*NAMES, "report.html"):  # of the demo before
+        (OUT / name).unlink(missing_ok=True)
     iris = load_iris(as_frame=True)
     table = iris.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
     table.assign(species=iris.target_names[iris.target]).to_csv(OUT / "iris.csv", index=False)
