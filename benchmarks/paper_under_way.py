@@ -93,7 +93,7 @@ def section(under_way: Path = UNDER_WAY, steps: Path = STEPS) -> str:
     """The part of the page about them."""
     parts = []
     if under_way.exists():
-        found = pd.read_csv(under_way).astype(object)
+        found = pd.read_csv(under_way).round(3).astype({"validated_at": "Int64"}).astype(object)
         found = found.where(found.notna(), "–")
         head = ["table", "model", "seed", "network", "steps so far", "ended", "validated at", "training", "validation"]
         parts += ["### Under way", "", "**Cut short**: training had not ended, so that no rows were judged. Losses "

@@ -76,4 +76,4 @@ def test_a_run_that_has_not_ended_is_shown_as_cut_short(tmp_path, monkeypatch):
     assert found["valid_loss"].tolist()[1:] == [0.6, 0.4]
     text = paper_under_way.section(tmp_path / "under_way.csv", tmp_path / "none.csv")
     assert "**Cut short**" in text
-    assert "| iris | S | 0 | network 1 | 250 | False | 200.0 | 0.3 | 0.4 |" in text
+    assert "| iris | S | 0 | network 1 | 250 | False | 200 | 0.3 | 0.4 |" in text
