@@ -26,7 +26,7 @@ from pandas.api import types as ptypes
 
 from ...errors import SchemaError
 from .dtypes import arrow_family, dtype_of, time_unit, time_zone
-from .forms import DAY_NUMBER, NumberForm, is_date_form, read_dates, write_dates
+from .forms import DAY_NUMBER, NumberForm, dates_in, is_date_form, numbers_in, write_dates
 from .kinds import CATEGORICAL, CONSTANT, DATETIME, IDENTIFIER, KINDS, NUMERIC, TEXT, TIMEDELTA
 from .meanings import MEANINGS
 from .values import (
@@ -252,11 +252,7 @@ class Column:
                 return np.array([int(v) for v in series.tolist()], dtype=np.int64)
             return as_numbers(series)
         texts = [str(value) for value in series.tolist()]
-        numbers = NumberForm.parse(self.form).read(texts)
-        if np.isnan(numbers).any():
-            text = texts[int(np.argmax(np.isnan(numbers)))]
-            raise SchemaError(f"column {self.name!r} holds {text!r}, which is not written as {self.form!r}")
-        return numbers
+        return numbers_in(texts, self.form, self.name)
 
     def _read_times(self, series: pd.Series) -> NDArray[np.int64]:
         if self.form is None:
@@ -264,13 +260,7 @@ class Column:
         if self.form in (DATE_OBJECT, DATETIME_OBJECT):
             return np.array(series.tolist(), dtype="datetime64[us]").astype(np.int64)
         texts = series.astype(str).tolist() if self.form == DAY_NUMBER else series.tolist()
-        codes, distinct = pd.factorize(np.array(texts, dtype=object))
-        micros = read_dates(list(distinct), self.form)
-        if micros is None:
-            bad = next(text for text in distinct if read_dates([text], str(self.form)) is None)
-            raise SchemaError(f"column {self.name!r} holds {bad!r}, which is not a date written as {self.form!r}")
-        counts: NDArray[np.int64] = micros[codes]
-        return counts
+        return dates_in(texts, self.form, self.name)
 
     # ---- writing
 

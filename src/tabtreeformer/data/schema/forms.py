@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...errors import SchemaError
+
 DATE_FORMS = (
     "%Y-%m-%d",
     *(f"%Y-%m-%d{t}%H:%M{s}" for t in " T" for s in ("", ":%S", ":%S.%f", ":%SZ", ":%S.%fZ", ":%S+00:00", "Z")),
@@ -162,6 +164,26 @@ def read_dates(texts: Sequence[str], form: str) -> NDArray[np.int64] | None:
         parsed = parsed.dt.tz_localize(None)
     micros: NDArray[np.int64] = parsed.to_numpy().astype("datetime64[us]").astype(np.int64)
     return micros
+
+
+def numbers_in(texts: list[str], form: str, name: str | int) -> NDArray[np.float64]:
+    """The numbers of a column's texts; a text that is not of the form is an error."""
+    numbers = NumberForm.parse(form).read(texts)
+    if np.isnan(numbers).any():
+        bad = texts[int(np.argmax(np.isnan(numbers)))]
+        raise SchemaError(f"column {name!r} holds {bad!r}, which is not written as {form!r}")
+    return numbers
+
+
+def dates_in(texts: list[str], form: str, name: str | int) -> NDArray[np.int64]:
+    """The dates of a column's texts, in microseconds since 1970; a text that is not of the form is an error."""
+    codes, distinct = pd.factorize(np.array(texts, dtype=object))
+    micros = read_dates(list(distinct), form)
+    if micros is None:
+        bad = next(text for text in distinct if read_dates([text], form) is None)
+        raise SchemaError(f"column {name!r} holds {bad!r}, which is not a date written as {form!r}")
+    counts: NDArray[np.int64] = micros[codes]
+    return counts
 
 
 def write_dates(micros: NDArray[np.int64], form: str) -> list[str]:
