@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,8 @@ def _are_dates(texts: Sequence[str], form: str) -> bool:
 
 def read_dates(texts: Sequence[str], form: str) -> NDArray[np.int64] | None:
     """Texts → microseconds since 1970, None where some text is not of this form."""
+    if not all(_shape(form).fullmatch(str(text)) for text in texts[:1]):
+        return None  # pandas takes 200 times as long to say so
     try:
         parsed = pd.to_datetime(pd.Series(texts, dtype=object), format=form.replace("%-", "%"), errors="raise")
     except (ValueError, TypeError, OverflowError):
@@ -184,6 +187,18 @@ def dates_in(texts: list[str], form: str, name: str | int) -> NDArray[np.int64]:
         raise SchemaError(f"column {name!r} holds {bad!r}, which is not a date written as {form!r}")
     counts: NDArray[np.int64] = micros[codes]
     return counts
+
+
+@cache
+def _shape(form: str) -> re.Pattern[str]:
+    """What every text of a form looks like: digits, words and separators in their places."""
+    shapes = (r"\D+" if piece in ("%b", "%B") else r"\d+" if piece[0] == "%" else _separator(piece)
+              for piece in re.findall("%-?.|[^%]+", form))  # fmt: skip
+    return re.compile("".join(shapes))
+
+
+def _separator(text: str) -> str:
+    return r"\s*".join(map(re.escape, text.split(" ")))
 
 
 def write_dates(micros: NDArray[np.int64], form: str) -> list[str]:
