@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import RelationalTabTreeFormer, evaluate_database
-from tabtreeformer.errors import ConfigError, SchemaError
+from tabtreeformer.errors import ConfigError, SchemaError, TabTreeFormerError
+from tabtreeformer.tokens.conditions import between, ge
+
+from .conftest import TINY
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +47,41 @@ def test_no_event_is_before_its_cause_nor_after_the_end(model):
     assert not (both["date"] < both["signed_up"]).any()
     assert not (both["date"] > both["left"]).any()
     assert both["left"].notna().sum() > 20
+
+
+@pytest.mark.parametrize("preset", ["trees", "auto"])
+def test_lists_and_ranges_hold_in_the_rows_of_children(preset, shop, model):
+    if preset == "auto":
+        model = RelationalTabTreeFormer(**TINY).fit(shop)
+    asked = {
+        "customers.country": ["DE", "FR"],
+        "customers.age": (30, 50),
+        "orders.paid_by": ["card", "cash"],
+        "orders.net": between(10, 40),
+        "lines.pieces": ge(2),
+    }
+    new = model.sample(given=asked, scale=0.5, random_state=0)
+    assert set(new["customers"]["country"]) == {"DE", "FR"}
+    assert new["customers"]["age"].between(30, 50).all()
+    assert set(new["orders"]["paid_by"]) == {"card", "cash"}
+    assert new["orders"]["net"].between(10, 40).all()
+    assert (new["lines"]["pieces"] >= 2).all()
+    assert len(new["orders"]) > 100
+    assert np.allclose(new["orders"]["net"] + new["orders"]["tax"], new["orders"]["total"], atol=0.005)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"orders.total": ge(5)}, "it is computed \\(total = net \\+ tax"),
+        ({"orders.date": ge("2023-01-01")}, "orders the rows of its table"),
+        ({"orders.paid_by": ["shells"]}, "shells"),
+        ({"orders.net": (50, 10)}, "50"),
+    ],
+)
+def test_conditions_that_cannot_be_met_are_named(model, asked, message):
+    with pytest.raises(TabTreeFormerError, match=message):
+        model.sample(given=asked)
 
 
 def test_laws_and_limits_are_kept_by_a_file(model, tmp_path):

@@ -73,7 +73,7 @@ class Drawing:
         counts = children_of(parent.frame, plan.main)
         ends = piece_ends(counts)
         places = {link.text: children_of(self.written[link.parent].frame, link) for link in plan.others}
-        n_orphans = round(table.orphan_share * int(counts.sum()))
+        n_orphans = self._n_orphans(table)
         first, done, rows_left = 0, 0, int(counts.sum()) + n_orphans
         for number, end in enumerate(ends):
             own_seed = seed if number == 0 else child(seed, 7, number)
@@ -114,13 +114,13 @@ class Drawing:
         def complete(partial: pd.DataFrame, number: int) -> pd.DataFrame:
             if model is None:
                 return partial
-            return completed(model, partial[list(table.given) + list(conditions)], table.given, child(seed, 1, number))
+            return completed(model, partial[list(table.given)], table.given, child(seed, 1, number), conditions)
 
         if plan.main is not None:
             if parent is None:
                 parent = self.written[plan.main.parent]
-                n_orphans = round(table.orphan_share * int(children_of(parent.frame, plan.main).sum()))
-            return write_children(plan, parent, n_orphans, complete, conditions, (table.last, table.bounds))
+                n_orphans = self._n_orphans(table)
+            return write_children(plan, parent, n_orphans, complete, (table.last, table.bounds))
         if table.kept is not None:
             rng = np.random.default_rng(child(seed, 2))
             frame = self._kept_rows(table.kept, plan).extended(plan, tuple(table.margins), self.asked.scale, rng)
@@ -134,6 +134,14 @@ class Drawing:
         carried = frame[[str(name) for name in plan.own]]
         carried.columns = pd.Index([rows.carried(plan.name, name) for name in plan.own])
         return Written(frame, carried, {})
+
+    def _n_orphans(self, table: LearnedTable) -> int:
+        """Rows to write without a parent: as many per row of the parent table as were learned."""
+        assert table.plan.main is not None
+        name = table.plan.main.parent
+        kept = self.learned[name].kept is not None
+        scale = self.asked.scale if kept else len(self.written[name].frame) / self.learned[name].n_rows
+        return round(table.n_orphans * scale)
 
     def _kept_rows(self, kept: Kept, plan: TablePlan) -> Kept:
         """The rows of a table that is kept as it is; or those of them that were given."""
@@ -171,8 +179,9 @@ class Drawing:
         if plan.name in self.asked.parents:
             return self.asked.parents[plan.name][list(plan.columns)].reset_index(drop=True)
         own = rows_of.own(plan)
-        if plan.order is not None and len(own):
-            own[plan.order] = within(own[plan.order], str(plan.order), table.bounds, rows_of.carried)
+        if plan.order is not None:
+            if len(own):
+                own[plan.order] = within(own[plan.order], str(plan.order), table.bounds, rows_of.carried)
             own[plan.order] = own[plan.order].astype(table.dtype_of(plan.order))
         for link in plan.others:
             parent = self.written[link.parent]

@@ -57,11 +57,6 @@ class LearnedTable:
     kept: Kept | None = None
     """The table itself, where it is kept as it is."""
 
-    @property
-    def orphan_share(self) -> float:
-        """Number of rows without a main parent, per row with one."""
-        return self.n_orphans / max(self.n_rows - self.n_orphans, 1)
-
     def write_keys(self, n: int, seed: int, start: int = 0) -> pd.DataFrame:
         """Keys of n rows from row number `start` on, all different."""
         if self.keys is None:
@@ -127,12 +122,16 @@ class LearnedTable:
 
 
 def completed(
-    model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
+    model: TabTreeFormer,
+    partial: pd.DataFrame,
+    context: tuple[str, ...],
+    seed: np.random.SeedSequence,
+    conditions: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Complete extended rows, given the columns of the context; missing values can be drawn."""
+    """Complete extended rows, given the columns of the context and conditions on others; values can be missing."""
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
-    return complete_all(fitted, writer, partial, context)
+    return complete_all(fitted, writer, partial, context, given=conditions)
 
 
 def filled(

@@ -205,7 +205,8 @@ class Learner:
         model = OneTable(self.table_preset, drawn[0], random_state=seed, verbose=self.verbose, **settings)
         counted = len(np.unique(units))
         model.units_ = units if 1 < counted < len(units) else None
-        return model.fit(extended.frame, schema=extended_schema(extended, schemas, plan))
+        schema = extended_schema(extended, schemas, plan)
+        return model.fit(rows.twice_if_alone(extended.frame), schema=schema)
 
     def _floor(self, n_rows: int) -> int:
         return int(configure(self.preset, self._token_settings(), max(n_rows, 2), None, 2).tokens.rare_floor)

@@ -157,7 +157,7 @@ class Extender:
 
 def extended_schema(extended: Extended, schemas: Mapping[str, Schema], plan: TablePlan) -> Schema:
     """Kinds of the extended columns: those of the columns that they come from, counts and places as numbers."""
-    inferred = Schema.infer(extended.frame)
+    inferred = Schema.infer(rows.twice_if_alone(extended.frame))
     sources = _sources(schemas, plan)
     columns = []
     for column in inferred.columns:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ..data.io.frames import take_in
 from ..errors import ConfigError
-from ..tokens.conditions import Condition
 from .learned import LearnedTable
 from .rows import n_children
 
@@ -23,7 +22,7 @@ class Asked:
     sizes: Mapping[str, int]
     """Rows of the tables without parents."""
     conditions: Mapping[str, Mapping[str, Any]]
-    """Values of columns, by table."""
+    """Conditions on columns, by table: values, lists, ranges."""
     parents: Mapping[str, pd.DataFrame]
     """Rows to write children for, by table."""
     counts: Mapping[str, Mapping[str, Any]]
@@ -97,6 +96,14 @@ def sizes_of(
     return sizes | kept, scale
 
 
+def _by_law(learned: Mapping[str, LearnedTable], place: object) -> str:
+    """What computes a column, if a law between the columns of its table does."""
+    table, _, column = str(place).partition(".")
+    laws = learned[table].laws if table in learned else None
+    law = None if laws is None else {str(name): law for name, law in laws.by_column().items()}.get(column)
+    return "" if law is None else f"; it is computed ({law.text}), so give conditions on what it is computed from"
+
+
 def conditions_of(
     learned: Mapping[str, LearnedTable], given: Mapping[str, Any] | None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, pd.DataFrame]]:
@@ -112,16 +119,12 @@ def conditions_of(
             continue
         table, _, column = str(place).partition(".")
         if table not in learned or column not in [str(name) for name in learned[table].plan.own]:
-            raise ConfigError(f"there is no learned column {place!r}; name it as 'table.column'")
+            raise ConfigError(f"there is no learned column {place!r}; name it as 'table.column'{_by_law(learned, place)}")
         if learned[table].kept is not None:
             raise ConfigError(
                 f"table {table!r} is kept as it is and takes no conditions; give the rows to write children for, e.g. "
                 f"given={{{table!r}: rows}}"
             )
-        if learned[table].plan.main is not None and isinstance(value, Condition) and value.operator == "eq":
-            value = value.operands[0]
-        if learned[table].plan.main is not None and not isinstance(value, str | int | float | bool | pd.Timestamp):
-            raise ConfigError(f"{place!r}: rows of a child table can be given single values only, got {value!r}")
         if learned[table].plan.order is not None and column == str(learned[table].plan.order):
             raise ConfigError(f"{place!r} orders the rows of its table and cannot be given")
         conditions.setdefault(table, {})[column] = value

@@ -207,3 +207,8 @@ def take_rows(frame: pd.DataFrame, numbers: Ints) -> pd.DataFrame:
     if absent.any() and taken.shape[1]:
         taken = pd.concat([can_be_missing(taken[name]).mask(pd.Series(absent)) for name in taken.columns], axis=1)
     return taken
+
+
+def twice_if_alone(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table with one row, twice: it can be described and learned, and its values are as rare as before."""
+    return pd.concat([frame, frame], ignore_index=True) if len(frame) == 1 else frame

@@ -14,7 +14,7 @@ from ..data.schema import Schema
 from ..fitting.request import laws_of
 from ..laws import Laws
 from .plan import TablePlan, make_plans
-from .rows import Ints
+from .rows import Ints, twice_if_alone
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Database:
 
     def described(self) -> Database:
         """The same with a schema of every table."""
-        every = {name: self.schemas.get(name) or Schema.infer(frame) for name, frame in self.tables.items()}
+        every = {name: self.schemas.get(name) or Schema.infer(twice_if_alone(frame)) for name, frame in self.tables.items()}
         return replace(self, schemas=every)
 
     def plans(self) -> dict[str, TablePlan]:
@@ -56,7 +56,7 @@ class Database:
             if plan.order is not None:
                 orders[name] = plan.order
             own = [column for column in plan.own if column != plan.order]
-            if plan.main is None or constraints != "auto" or len(own) < 2:
+            if plan.main is None or constraints != "auto" or len(own) < 2 or len(tables[name]) < 2:
                 continue
             schema = Schema(tuple(schemas[name].column(column) for column in own))
             frame = schema.validate(tables[name][own])

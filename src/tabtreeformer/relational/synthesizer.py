@@ -191,8 +191,9 @@ class RelationalTabTreeFormer:
         scale
             Size of the new database compared with the fitted one.
         given
-            Conditions by column, e.g. {"customers.country": "DE"}; for a child table, single values only. Rows under
-            the name of a table, e.g. {"customers": df}, are parents to write children for.
+            Conditions by column of any table, e.g. {"customers.country": "DE", "orders.amount": (10, 50)}, as of
+            `TabTreeFormer.sample`. Rows under the name of a table, e.g. {"customers": df}, are parents to write children
+            for.
         children
             Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state

@@ -66,7 +66,6 @@ def write_children(
     parent: Written,
     n_orphans: int,
     complete: Complete,
-    given: Mapping[str, Any],
     limits: tuple[Any, Sequence[Bound]] = (None, ()),
 ) -> Written:
     """Write the rows of every parent in the order of their places; all first ones together, then all second ones.
@@ -83,13 +82,11 @@ def write_children(
     drawn: list[pd.DataFrame] = []
     numbers: list[Ints] = []
     places: list[Ints] = []
-    history = _History.start(plan, parent, active)
+    history = _History.start(plan, parent, active, limits[0])
     place = 1
     while len(active):
         partial = rows.context_rows(plan, parent.carried, active, np.full(len(active), place), siblings)
         partial = pd.concat([partial, history.columns()], axis=1)
-        for name, value in given.items():
-            partial[name] = value
         whole = checked(complete(partial, place).reset_index(drop=True), limits[1], plan.order, partial)
         whole = history.bounded(whole, *limits, partial)
         drawn.append(whole)
@@ -98,7 +95,7 @@ def write_children(
         going_on = siblings > place
         history.go_on(whole, going_on)
         active, siblings, place = active[going_on], siblings[going_on], place + 1
-    written = _in_groups(plan, parent, drawn, numbers, places)
+    written = _in_groups(plan, parent, drawn, numbers, places, limits[0])
     return written.first(0) if nobody else written
 
 
@@ -118,12 +115,12 @@ class _History:
     """Sums of the columns whose mean is carried, and the number of values in them."""
 
     @classmethod
-    def start(cls, plan: TablePlan, parent: Written, active: Ints) -> _History:
+    def start(cls, plan: TablePlan, parent: Written, active: Ints, last: Any) -> _History:
         """Before the first row."""
         assert plan.main is not None
         start = None
         if plan.order is not None:
-            start = _starts(plan, plan.main, parent.frame, active)
+            start = _starts(plan, plan.main, parent.frame, active, last)
         zeros = pd.DataFrame(0.0, index=range(len(active)), columns=[str(name) for name in plan.summed])
         return cls(plan, len(active), None, start, zeros, zeros.copy())
 
@@ -162,26 +159,27 @@ class _History:
         self.n = len(self.before)
 
 
-def _starts(plan: TablePlan, link: Link, parents_frame: pd.DataFrame, parents: Ints) -> pd.Series:
-    """Where the order of each parent's rows starts."""
+def _starts(plan: TablePlan, link: Link, parents_frame: pd.DataFrame, parents: Ints, last: Any) -> pd.Series:
+    """Where the order of each parent's rows starts; at the last value if no parent says it."""
     assert plan.order is not None
     starts = rows.take_rows(parents_frame[[rows.first_of(link, plan.order)]], parents).iloc[:, 0]
-    return starts.ffill().bfill()
+    starts = starts.ffill().bfill()
+    return starts if last is None else starts.fillna(last)
 
 
 def _in_groups(
-    plan: TablePlan, parent: Written, drawn: list[pd.DataFrame], numbers: list[Ints], places: list[Ints]
+    plan: TablePlan, parent: Written, drawn: list[pd.DataFrame], numbers: list[Ints], places: list[Ints], last: Any
 ) -> Written:
     """All rows in the order of their parents and places, the ordering column summed up."""
     assert plan.main is not None
     parents, place = np.concatenate(numbers), np.concatenate(places)
-    last = np.where(parents < 0, len(parent.frame), parents)
-    order = np.lexsort((place, last))
+    order = np.lexsort((place, np.where(parents < 0, len(parent.frame), parents)))
     frame = pd.concat(drawn, ignore_index=True).take(order).reset_index(drop=True)
     parents, place = parents[order], place[order]
     ordering = None
     if plan.order is not None:
-        ordering = _summed(plan, plan.main, parent.frame, frame, parents, place)
+        start = _starts(plan, plan.main, parent.frame, parents, last)
+        ordering = _summed(plan.order, start, frame[rows.step(plan.order)], place)
     written = Written(frame, pd.DataFrame(), {plan.main.text: parents}, ordering)
     own = written.own(plan)
     own.columns = pd.Index([rows.carried(plan.name, name) for name in plan.own])
@@ -190,17 +188,12 @@ def _in_groups(
     return written
 
 
-def _summed(
-    plan: TablePlan, link: Link, parents_frame: pd.DataFrame, frame: pd.DataFrame, parents: Ints, place: Ints
-) -> pd.Series:
+def _summed(order: Name, first: pd.Series, steps: pd.Series, place: Ints) -> pd.Series:
     """The ordering column: where the parent's rows start, and the steps up to each row."""
-    assert plan.order is not None
-    first = _starts(plan, link, parents_frame, parents)
-    steps = frame[rows.step(plan.order)]
     zero = steps - steps
     steps = steps.where(pd.Series(place > 1), zero)
     group = np.cumsum(place == 1)
-    return (first + steps.groupby(group).cumsum()).rename(str(plan.order))
+    return (first + steps.groupby(group).cumsum()).rename(str(order))
 
 
 def choose_parents(

@@ -11,16 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...artifact.fitted import Fitted
-from ...data.schema import CONSTANT, LABELLED, MEASURED, Column, Labels
+from ...data.schema import LABELLED, Column, Labels
 from ...errors import ConditionError, ConfigError
 from ...tokens.codecs.labels import label_mask
 from ...tokens.codecs.plain_values import plain_value
-from ...tokens.conditions import as_condition, isin
+from ...tokens.conditions import isin
 from ..writer import BLOCK, Writer
 from .complete import complete
 from .derived import Goal
 from .draws import Draws
-from .given import Name, check_rows, column_of, need_any_order
+from .given import Name, allowed_by, check_rows, column_of, need_any_order
 
 ROUNDS = 50
 """How often rows are drawn again that a law has moved out of a condition."""
@@ -38,9 +38,7 @@ def sample_given(
         if fitted.codec.place_of(name) is None:
             goals.append(Goal.of(column, value))
             continue
-        place, codec = column_of(fitted, name)
-        measured = column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label")
-        allowed[place] = codec.allow(as_condition(value, measured=measured))
+        place, allowed[place] = allowed_by(fitted, name, value)
     draws = Draws(fitted, rows, allowed, goals)
     frame = draws.draw(places, attempt=0)
     if not fitted.codec.texts:

@@ -8,7 +8,7 @@ given may contradict a law by itself) keep what is given, and a warning counts t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from .derived import Goal, met_by_goal, picked, solve
 from .given import Name, check_rows, express_part, given_part, need_any_order
 from .look_back import look_back
 
+_ANYTHING: Mapping[int, Allowed] = {}
 COPIES = (8, 16)
 """How many rows are drawn for each that does not keep the laws yet, attempt by attempt; in the last one values may be
 missing."""
@@ -41,22 +42,24 @@ def complete(
     fill: bool,
     context: Collection[Name] = (),
     strict: bool = True,
+    within: Mapping[int, Allowed] = _ANYTHING,
 ) -> pd.DataFrame:
     """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
 
     With `fill` what is drawn is never itself a missing value, unless a law says that it is, nor a group of rare values:
     one that has a name and fits the row is drawn instead. Missing values in columns of the `context` stay. Labels that
-    were never learned stay too, and say nothing about the rest, unless `strict`.
+    were never learned stay too, and say nothing about the rest, unless `strict`. What is drawn of the columns in
+    `within` is as they allow; no law of the table may compute or read these.
     """
     need_any_order(fitted)
     check_rows(fitted, partial)
     codecs = fitted.codec.columns if fill else ()
-    limits = {p: _named(c) for p, c in enumerate(codecs) if fitted.layout.slots_of(p)}
+    limits = {p: _named(c) for p, c in enumerate(codecs) if fitted.layout.slots_of(p)} | dict(within)
     part = replace(given_part(fitted, partial, context, strict=strict), allowed=allowed_by_slot(fitted.layout, limits))
     laws = fitted.codec.laws
     written = {name for law in laws.laws if always(law) or replaces(law, laws.schema) for name in law.writes}
     if not written & {*partial.columns}:
-        expressed = rows.expressed(rows.write(len(partial), part))
+        expressed = rows.expressed(rows.write(len(partial), part), within=within)
     else:
         expressed = _Completion.of(fitted, rows, partial, part, written).run()
     whole = _as_fitted(fitted, _keep_given(laws.restore(expressed, rows.rng), partial))

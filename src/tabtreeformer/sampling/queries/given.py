@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...artifact.fitted import Fitted
-from ...data.schema import IDENTIFIER
+from ...data.schema import CONSTANT, IDENTIFIER, MEASURED
 from ...errors import ConditionError, ConfigError
+from ...tokens.codecs.base import Allowed
 from ...tokens.codecs.column import ColumnCodec
+from ...tokens.conditions import as_condition
 from ...tokens.writer import Given
 
 Name = str | int
@@ -106,6 +109,14 @@ def column_of(fitted: Fitted, name: Name) -> tuple[int, ColumnCodec]:
         law = fitted.codec.laws.by_column()[name]
         raise ConditionError(f"column {name!r} has no values of its own: {law.text}; ask for {_listed(law.reads)}")
     return place, fitted.codec.columns[place]
+
+
+def allowed_by(fitted: Fitted, name: Name, value: Any) -> tuple[int, Allowed]:
+    """Place of a learned column, and what a condition leaves of it."""
+    column = fitted.schema.column(name)
+    place, codec = column_of(fitted, name)
+    measured = column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label")
+    return place, codec.allow(as_condition(value, measured=measured))
 
 
 def _listed(names: tuple[Name, ...]) -> str:

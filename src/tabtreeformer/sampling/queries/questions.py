@@ -15,6 +15,7 @@ from ...errors import ConfigError
 from ..writer import BLOCK, Writer
 from .answer import repeated, sample_given, sample_shares
 from .complete import complete
+from .given import allowed_by
 from .rules import rule_of
 
 Question = Callable[[Writer, range], pd.DataFrame]
@@ -36,16 +37,23 @@ def answer(question: Question, rows: Writer, part: range) -> pd.DataFrame:
 
 
 def complete_all(
-    fitted: Fitted, rows: Writer, partial: pd.DataFrame, context: Collection[str | int], *, fill: bool = False
+    fitted: Fitted,
+    rows: Writer,
+    partial: pd.DataFrame,
+    context: Collection[str | int],
+    *,
+    fill: bool = False,
+    given: Mapping[str | int, Any] | None = None,
 ) -> pd.DataFrame:
     """Whole rows for partial ones, block by block; a missing value in a column of the `context` is given as missing.
 
-    With `fill` no other value is missing.
+    With `fill` no other value is missing; `given` are conditions on columns that the partial rows lack.
     """
+    within = dict(allowed_by(fitted, name, value) for name, value in (given or {}).items())
 
     def question(rows: Writer, part: range) -> pd.DataFrame:
         own = partial.iloc[part.start : part.stop].reset_index(drop=True)
-        return complete(fitted, rows, own, fill=fill, context=context)
+        return complete(fitted, rows, own, fill=fill, context=context, within=within)
 
     return together([answer(question, rows, part) for part in blocks(len(partial))])
 
