@@ -9,8 +9,10 @@ from ..artifact.limits import MAX_COLUMNS, MEMBERS, check_schema
 from ..data.schema.dtypes import dtype_of
 from ..errors import ArchiveError
 from . import rows
+from .followed import MAX_DECIMALS
 from .kept import MAX_KEPT
 from .learned import LearnedTable
+from .totals import MIN_VALUES
 
 MAX_TABLES = 1_000
 MAX_ROWS = 10**12
@@ -50,6 +52,8 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
         assert parent is not None
         _must(len(link.columns) == len(link.key) > 0 and {*link.columns} <= names, f"a link of {name!r}")
         _must({*link.key} <= {*parent.plan.columns}, f"a link of {name!r}")
+        sources = {copied.source for copied in table.copied if copied.link == link}
+        _must(sources <= {*parent.plan.own}, f"what {name!r} repeats of a parent")
         _must((link == plan.loop) == (link.parent == name), f"a link of {name!r}")
     pointing = {column for link in plan.links() for column in link.columns}
     _must(names == {*plan.own, *plan.keys} | pointing, f"the columns of {name!r}")
@@ -58,6 +62,7 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
     _must(dtypes <= {*table.dtypes} and all(isinstance(text, str) for text in table.dtypes.values()), "a dtype")
     for text in table.dtypes.values():
         dtype_of(text)
+    _check_totals(table)
     if table.keys is not None:
         check_schema(table.keys.schema)
     if table.kept is not None:
@@ -65,6 +70,18 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
         return
     _must((() if table.keys is None else tuple(table.keys.schema.names)) == plan.keys, f"the keys of {name!r}")
     _check_model(table, known)
+
+
+def _check_totals(table: LearnedTable) -> None:
+    """Totals are of columns of this table, whose children are linked by a key that it has."""
+    for total in table.totals:
+        what = f"a total of {table.plan.name!r}"
+        _must(total.column in table.columns and total.link.parent == table.plan.name, what)
+        _must({*total.link.key} <= {*table.columns} and total.how in MIN_VALUES, what)
+        _must(0 <= total.decimals <= MAX_DECIMALS and len(total.parts) <= 2, what)
+    for copied in table.copied:
+        what = f"what {table.plan.name!r} repeats of a parent"
+        _must(copied.column in table.columns and copied.link in table.plan.links(), what)
 
 
 def _check_kept(table: LearnedTable) -> None:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from .._runtime.seeds import child
-from ..data.links import Name
+from ..data.links import Name, parent_numbers
 from ..errors import ConfigError, SchemaError
+from ..laws import Laws
 from . import rows
 from .bounds import within
+from .copied import copied_values
+from .followed import with_values
 from .kept import Kept, scaled
 from .learned import LearnedTable, completed, free_rows
 from .margins import with_margin
 from .plan import TablePlan
 from .requests import Asked
 from .rows import Ints
+from .totals import Tally, Total, quantity, with_totals
 from .weights import exchanged
 from .writing import Written, children_of, choose_in_loop, choose_parents, foreign_key, write_children
 
@@ -35,16 +39,70 @@ class Drawing:
     seed: np.random.SeedSequence
     written: dict[str, Written] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    tallies: dict[tuple[str, Name], Tally] = field(default_factory=dict)
+    """Of each column that follows from children, by its table."""
 
     def draw(self) -> dict[str, pd.DataFrame]:
         """All tables, parents first."""
         found: dict[str, list[pd.DataFrame]] = {}
         for name, piece in self.pieces():
             found.setdefault(name, []).append(piece)
-        return {name: joined(pieces) for name, pieces in found.items()}
+        return {name: joined(found[name]) for name in self.learned}
 
     def pieces(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """All tables, parents first; those that no other table points to in pieces, of which one is in memory."""
+        """All tables, parents first, except that those with totals of their children come last.
+
+        Those that no other table points to come in pieces, of which one is in memory.
+        """
+        waiting: dict[str, pd.DataFrame] = {}
+        for name, piece in self._drawn():
+            if self._totals_of(name):
+                waiting[name] = piece
+                continue
+            self._add_up(name, piece)
+            yield name, piece
+        for name in reversed(list(waiting)):  # a total may be of totals
+            whole = self._with_totals(self.learned[name], waiting[name])
+            self._add_up(name, whole)
+            yield name, whole
+
+    def _totals_of(self, name: str) -> list[Total]:
+        """Totals that are computed: not of rows that were given, nor where a condition is on what they change."""
+        table, asked = self.learned[name], {*self.asked.conditions.get(name, {})}
+        tied = {str(total.column) for total in table.totals}
+        laws = _laws_of(table) if tied and asked else None
+        tied |= {str(c) for law in (() if laws is None else laws.laws) for c in (*law.reads, *law.writes)}
+        return [] if name in self.asked.parents or asked & tied else list(table.totals)
+
+    def _add_up(self, name: str, piece: pd.DataFrame) -> None:
+        """Count rows of a table in the totals of their parents."""
+        for parent in dict.fromkeys(link.parent for link in self.learned[name].plan.links()):
+            for total in self._totals_of(parent):
+                if total.link.child == name:
+                    rows_of = self.tables[parent]
+                    tally = self.tallies.setdefault((parent, total.column), Tally.empty(len(rows_of)))
+                    tally.add(parent_numbers(piece, rows_of, total.link), quantity(piece, total.parts))
+
+    def _with_totals(self, table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:
+        """A table with the columns that follow from its children."""
+        name, inside = table.plan.name, table.plan.main is None and table.model is not None
+        laws = _laws_of(table)
+        changed = self.written[name].frame if inside else frame
+        found = []
+        for total in self._totals_of(name):
+            tally = self.tallies.get((name, total.column), Tally.empty(len(frame)))
+            found.append((replace(total, column=str(total.column)) if inside else total, tally))
+        changed = with_totals(changed, found, laws, number_of(child(self.seed, len(self.learned))))
+        if not inside:
+            return changed
+        own_columns = {column: changed[str(column)].to_numpy() for column in table.plan.own}
+        result = frame.copy()
+        for column, values in own_columns.items():
+            result[column] = pd.Series(values, index=frame.index).astype(frame[column].dtype)
+        return result
+
+    def _drawn(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """All tables, parents first, as they are drawn."""
         pointed = {link.parent for table in self.learned.values() for link in table.plan.links()}
         for number, (name, table) in enumerate(self.learned.items()):
             seed = child(self.seed, number)
@@ -93,16 +151,32 @@ class Drawing:
             first, done, rows_left = end, done + len(piece), rows_left - len(own.frame)
 
     def _restored(self, table: LearnedTable, frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """The table with the columns that a law computes."""
-        if table.laws is None or table.plan.name in self.asked.parents or table.kept is not None:
+        """The table with the columns that a law computes, and those that repeat columns of its parents."""
+        if table.plan.name in self.asked.parents or table.kept is not None:
             return frame[list(table.columns)]
-        learned = list(table.laws.expressed_schema.names)
-        rest = frame.drop(columns=learned)
-        if len(frame):
-            whole = table.laws.restore(frame[learned].reset_index(drop=True), np.random.default_rng(seed))
-        else:
-            whole = pd.DataFrame({c: pd.Series(dtype=table.dtype_of(c)) for c in table.laws.schema.names})
-        return pd.concat([rest.reset_index(drop=True), whole], axis=1)[list(table.columns)]
+        whole = frame
+        if table.laws is not None:
+            learned = list(table.laws.expressed_schema.names)
+            rest = frame.drop(columns=learned)
+            if len(frame):
+                own = table.laws.restore(frame[learned].reset_index(drop=True), np.random.default_rng(seed))
+            else:
+                own = pd.DataFrame({c: pd.Series(dtype=table.dtype_of(c)) for c in table.laws.schema.names})
+            whole = pd.concat([rest.reset_index(drop=True), own], axis=1)
+        whole = whole[list(table.columns)]
+        return with_values(whole, self._repeated(table, whole), table.laws, number_of(seed)) if len(whole) else whole
+
+    def _repeated(self, table: LearnedTable, frame: pd.DataFrame) -> dict[Name, pd.Series]:
+        """Columns that repeat those of parents, unless a condition asks for something else."""
+        asked = self.asked.conditions.get(table.plan.name, {})
+        found: dict[Name, pd.Series] = {}
+        for copied in table.copied:
+            if str(copied.column) not in asked:
+                above = self.tables[copied.link.parent]
+                numbers = parent_numbers(frame, above, copied.link)
+                values = copied_values(copied, frame, numbers, above[copied.source])
+                found |= {} if values is None else {copied.column: values}
+        return found
 
     def _write(
         self, table: LearnedTable, seed: np.random.SeedSequence, parent: Written | None = None, n_orphans: int = 0
@@ -220,6 +294,11 @@ class Drawing:
         kept = np.flatnonzero(~frame[list(key)].duplicated().to_numpy())
         self.written[plan.name] = self.written[plan.name].take(kept)
         return frame.take(kept).reset_index(drop=True)
+
+
+def _laws_of(table: LearnedTable) -> Laws | None:
+    """Laws between the columns of a table: of one without parents they are in its model."""
+    return table.laws if table.plan.main is not None or table.model is None else table.model._check_fitted().codec.laws
 
 
 def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:

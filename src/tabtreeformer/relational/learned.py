@@ -20,9 +20,11 @@ from ..synthesizer import TabTreeFormer
 from ..tokens import TableCodec
 from ..tokens.codecs.row_numbers import RowNumbers
 from .bounds import Bound
+from .copied import Copied
 from .kept import Kept
 from .margins import Margin
 from .plan import TablePlan
+from .totals import Total
 from .weights import Weight
 
 
@@ -50,6 +52,10 @@ class LearnedTable:
     """Of a table with parents: the laws between its own columns."""
     bounds: tuple[Bound, ...] = ()
     """Limits that parents set."""
+    totals: tuple[Total, ...] = ()
+    """Columns that follow from children."""
+    copied: tuple[Copied, ...] = ()
+    """Columns that repeat those of a parent."""
     facts: tuple[str, ...] = ()
     """Extended columns that say something of children."""
     weights: tuple[Weight, ...] = ()
@@ -90,6 +96,8 @@ class LearnedTable:
             "columns": list(self.columns),
             "laws": None if self.laws is None else {"schema": self.laws.schema.to_json(), "laws": self.laws.to_json()},
             "bounds": [bound.to_json() for bound in self.bounds],
+            "totals": [total.to_json() for total in self.totals],
+            "copied": [copied.to_json() for copied in self.copied],
             "facts": list(self.facts),
             "weights": [weight.to_json() for weight in self.weights],
             "kept": None if self.kept is None else self.kept.to_json(),
@@ -115,6 +123,8 @@ class LearnedTable:
             columns=tuple(data["columns"]),
             laws=None if laws is None else Laws.from_json(laws["laws"], Schema.from_json(laws["schema"])),
             bounds=tuple(Bound.from_json(bound) for bound in data["bounds"]),
+            totals=tuple(Total.from_json(total) for total in data["totals"]),
+            copied=tuple(Copied.from_json(copied) for copied in data["copied"]),
             facts=tuple(str(name) for name in data["facts"]),
             weights=tuple(Weight.from_json(weight) for weight in data["weights"]),
             kept=None if data["kept"] is None else Kept.from_json(data["kept"]),

@@ -12,13 +12,14 @@ import pandas as pd
 from .._runtime.progress import Progress
 from .._runtime.seeds import child
 from ..config.presets import TREES, configure, writes_trees
-from ..data.links import Tables
+from ..data.links import Name, Tables
 from ..data.schema import MEASURED, Schema
 from ..fitting.request import Request
 from ..privacy.gate import no_verdict
 from ..synthesizer import TabTreeFormer
 from . import rows
 from .bounds import Bound, find_bounds
+from .copied import Copied, find_copied
 from .kept import check_kept, keep_table
 from .learned import LearnedTable, last_supported, learn_keys, pointing_dtypes
 from .learning import Extended, Extender, extended_schema
@@ -26,6 +27,7 @@ from .margins import learn_margin
 from .plan import TablePlan
 from .rows import Ints
 from .source import Database
+from .totals import Total, find_totals
 from .units import MIN_UNITS, Units, cap_of, within_cap
 from .weights import learn_weights
 
@@ -54,6 +56,8 @@ class Learner:
     progress: Progress
     keep: tuple[str, ...] = ()
     """Tables that are kept as they are."""
+    across: bool = True
+    """Whether columns of one table may follow from those of another."""
 
     @property
     def table_preset(self) -> str:
@@ -94,7 +98,10 @@ class Learner:
             model = self._one(plan, part, schemas, own, seeds[name], budgets[name])
             kept = self._kept(tables, schemas, plan, extended[name], model)
             bounds = self._bounds(extender, plan, np.random.default_rng(child(seed, 2)))
-            learned[name] = replace(kept, columns=columns[name], laws=laws.get(name), bounds=bounds)
+            totals, copied = self._across(given, extender, plan, np.random.default_rng(child(seed, 3)))
+            learned[name] = replace(
+                kept, columns=columns[name], laws=laws.get(name), bounds=bounds, totals=totals, copied=copied
+            )
         return learned, units
 
     @property
@@ -113,6 +120,31 @@ class Learner:
         for bound in found:
             self.progress.note(f"table {plan.name}: every row keeps {bound.text}")
         return tuple(found)
+
+    def _across(
+        self, given: Database, extender: Extender, plan: TablePlan, rng: np.random.Generator
+    ) -> tuple[tuple[Total, ...], tuple[Copied, ...]]:
+        """Columns of a table that follow from its children, and those that repeat columns of its parents."""
+        if not self.across or self._constraints != "auto":
+            return (), ()
+        own = {name: _no_keys(given.tables[name], other) for name, other in extender.plans.items()}
+        totals: dict[Name, Total] = {}
+        copied: dict[Name, Copied] = {}
+        for link in (link for link in given.links if not link.to_itself):
+            child_rows, parent_rows = given.tables[link.child], given.tables[link.parent]
+            parents = extender.parents[link.text]
+            if link.parent == plan.name:
+                names = own[link.parent], own[link.child]
+                for total in find_totals(parent_rows, child_rows, parents, link, names):
+                    totals.setdefault(total.column, total)
+            elif link.child == plan.name:
+                mine = [name for name in own[plan.name] if name != plan.order]
+                theirs = [name for name in own[link.parent] if name in extender.plans[link.parent].own]
+                for copy in find_copied(child_rows, parent_rows, parents, link, (mine, theirs), rng):
+                    copied.setdefault(copy.column, copy)
+        for text in [found.text for found in totals.values()] + [found.text for found in copied.values()]:
+            self.progress.note(f"every row keeps {text}")
+        return tuple(totals.values()), tuple(copied.values())
 
     def _as_it_is(self, extender: Extender, plan: TablePlan, extended: Extended, units: Units) -> LearnedTable:
         """A table that is kept as it is, with what its rows know of their children."""
@@ -218,6 +250,12 @@ class Learner:
         total = self.settings.get("budget_seconds")
         sizes = {name: max(part.frame.size, 1) for name, part in extended.items()}
         return {name: None if total is None else total * size / sum(sizes.values()) for name, size in sizes.items()}
+
+
+def _no_keys(frame: pd.DataFrame, plan: TablePlan) -> list[Name]:
+    """Columns that hold no keys."""
+    keys = {column for link in plan.links() for column in link.columns} | {*plan.keys}
+    return [column for column in frame.columns if column not in keys]
 
 
 def _weighed(plan: TablePlan, schema: Schema) -> dict[str, bool]:

@@ -119,7 +119,9 @@ def conditions_of(
             continue
         table, _, column = str(place).partition(".")
         if table not in learned or column not in [str(name) for name in learned[table].plan.own]:
-            raise ConfigError(f"there is no learned column {place!r}; name it as 'table.column'{_by_law(learned, place)}")
+            raise ConfigError(
+                f"there is no learned column {place!r}; name it as 'table.column'{_by_law(learned, place)}"
+            )
         if learned[table].kept is not None:
             raise ConfigError(
                 f"table {table!r} is kept as it is and takes no conditions; give the rows to write children for, e.g. "

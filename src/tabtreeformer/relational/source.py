@@ -29,8 +29,8 @@ class Database:
 
     def described(self) -> Database:
         """The same with a schema of every table."""
-        every = {name: self.schemas.get(name) or Schema.infer(twice_if_alone(frame)) for name, frame in self.tables.items()}
-        return replace(self, schemas=every)
+        frames = {name: twice_if_alone(frame) for name, frame in self.tables.items()}
+        return replace(self, schemas={n: self.schemas.get(n) or Schema.infer(frame) for n, frame in frames.items()})
 
     def plans(self) -> dict[str, TablePlan]:
         """Plans of all tables, parents first."""

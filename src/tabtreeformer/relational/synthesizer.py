@@ -152,9 +152,8 @@ class RelationalTabTreeFormer:
         return self
 
     def _learner(self, progress: Progress) -> Learner:
-        return Learner(
-            preset=self.preset, settings=self.settings, verbose=self.verbose, progress=progress, keep=self.keep
-        )
+        own: dict[str, Any] = {"preset": self.preset, "settings": self.settings, "keep": self.keep}
+        return Learner(**own, verbose=self.verbose, progress=progress, across=self._sequences is None)
 
     def _verdict(self, source: Database, units: Units, seed: np.random.SeedSequence, progress: Progress) -> Any:
         """Attack a database that is learned from half of the units."""
@@ -191,9 +190,8 @@ class RelationalTabTreeFormer:
         scale
             Size of the new database compared with the fitted one.
         given
-            Conditions by column of any table, e.g. {"customers.country": "DE", "orders.amount": (10, 50)}, as of
-            `TabTreeFormer.sample`. Rows under the name of a table, e.g. {"customers": df}, are parents to write children
-            for.
+            Conditions by column, e.g. {"customers.country": "DE", "orders.amount": (10, 50)}. Rows under the name of a
+            table, e.g. {"customers": df}, are parents to write children for.
         children
             Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state

@@ -43,7 +43,7 @@ def complete_all(
     context: Collection[str | int],
     *,
     fill: bool = False,
-    given: Mapping[str | int, Any] | None = None,
+    given: Mapping[Any, Any] | None = None,
 ) -> pd.DataFrame:
     """Whole rows for partial ones, block by block; a missing value in a column of the `context` is given as missing.
 

@@ -1,0 +1,129 @@
+"""New values in some columns of rows that keep laws: what laws compute from these follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data.links import Name
+from ..laws import Laws
+
+Floats = NDArray[np.float64]
+Restore = Callable[[pd.DataFrame], pd.DataFrame]
+"""Rows as laws express them → whole rows."""
+
+STEPS = 4
+"""How often a column is moved until what a law computes from it has the new value."""
+MAX_DECIMALS = 6
+
+
+def with_values(frame: pd.DataFrame, new: Mapping[Name, pd.Series], laws: Laws | None, seed: int) -> pd.DataFrame:
+    """The frame with new values in some columns, and what laws compute from these."""
+    changed = frame.copy()
+    for name, values in new.items():
+        changed[name] = values
+    known = () if laws is None else tuple(name for name in new if name in laws.schema.names)
+    if laws is None or not known:
+        return changed
+    followed = _followed(changed[list(laws.schema.names)], known, laws, seed)
+    changed[list(followed.columns)] = followed
+    return changed
+
+
+def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int) -> pd.DataFrame:
+    """Rows whose columns `new` stay, if laws can be kept so; what these are computed from is moved."""
+
+    def restored(expressed: pd.DataFrame) -> pd.DataFrame:
+        return laws.restore(expressed, np.random.default_rng(seed)).set_axis(frame.index)
+
+    expressed = laws.express(frame)
+    for name in new:
+        if name not in laws.expressed_schema.names and is_measured(frame[name]):
+            expressed = _moved(expressed, name, as_numbers(frame[name]), restored)
+    whole = restored(expressed)
+    for name in new:  # laws that only put right, and differences that are learned, hold with the new value too
+        kept = whole.copy()
+        kept[name] = frame[name]
+        if name in laws.expressed_schema.names or laws.n_broken(kept) <= laws.n_broken(whole):
+            whole = kept
+    return whole
+
+
+def _moved(expressed: pd.DataFrame, column: Name, new: Floats, restored: Restore) -> pd.DataFrame:
+    """Expressed rows of which a computed column has new values, as far as one column can lead there."""
+    lever, slope = _lever(expressed, column, restored)
+    if lever is None:
+        return expressed
+    places = decimals_of(as_numbers(expressed[lever]))
+    for _ in range(STEPS):
+        gap = np.nan_to_num(new - as_numbers(restored(expressed)[column]))
+        step = np.where(slope != 0, gap / np.where(slope != 0, slope, 1.0), 0.0)
+        expressed = _put(expressed, lever, np.round(as_numbers(expressed[lever]) + step, places))
+    return expressed
+
+
+def _lever(expressed: pd.DataFrame, column: Name, restored: Restore) -> tuple[Name | None, Floats]:
+    """The column through which a computed one moves in most rows, and by how much per unit."""
+    before = as_numbers(restored(expressed)[column])
+    best, slope = None, np.zeros(len(expressed))
+    for name in expressed.columns:
+        if not pd.api.types.is_numeric_dtype(expressed[name].dtype) or is_flag(expressed[name]):
+            continue
+        values = as_numbers(expressed[name])
+        step = float(max(np.round(np.nanstd(values)), 1.0))
+        own = np.nan_to_num((as_numbers(restored(_put(expressed, name, values + step))[column]) - before) / step)
+        if (own != 0).sum() > (slope != 0).sum():
+            best, slope = name, own
+    return best, slope
+
+
+def _put(frame: pd.DataFrame, name: Name, numbers: Floats) -> pd.DataFrame:
+    """The frame with other numbers in a column."""
+    changed = frame.copy()
+    changed[name] = like(numbers, frame[name])
+    return changed
+
+
+def like(numbers: Floats, column: pd.Series) -> pd.Series:
+    """Numbers in the dtype of a column; where they are missing and it cannot be, the column stays."""
+    if is_time(column):
+        times = pd.Series(pd.to_datetime(numbers, unit="us"), index=column.index)
+        return times.astype(column.dtype)
+    whole = pd.api.types.is_integer_dtype(column.dtype)
+    series = pd.Series(np.round(numbers) if whole else numbers, index=column.index)
+    if whole and not pd.api.types.is_extension_array_dtype(column.dtype):
+        series = series.where(series.notna(), column)
+    return series.astype(column.dtype)
+
+
+def as_numbers(values: pd.Series) -> Floats:
+    """Numbers, or times as microseconds, which floats hold exactly."""
+    if is_time(values):
+        numbers = values.to_numpy().astype("datetime64[us]").astype(np.int64).astype(np.float64)
+        return np.where(values.isna().to_numpy(), np.nan, numbers).astype(np.float64)
+    plain: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return plain
+
+
+def is_time(values: pd.Series) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(values.dtype) and getattr(values.dt, "tz", None) is None
+
+
+def is_flag(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_bool_dtype(values.dtype))
+
+
+def is_measured(values: pd.Series) -> bool:
+    return is_time(values) or (pd.api.types.is_numeric_dtype(values.dtype) and not is_flag(values))
+
+
+def decimals_of(numbers: Floats) -> int:
+    """Decimals that the numbers have."""
+    known = numbers[~np.isnan(numbers)][:10_000]
+    for places in range(MAX_DECIMALS):
+        if np.abs(known - np.round(known, places)).max(initial=0) <= 1e-9 * max(1.0, np.abs(known).max(initial=0)):
+            return places
+    return MAX_DECIMALS
