@@ -23,7 +23,7 @@ from tabtreeformer.data.links import Name, parse_link
 from tabtreeformer.evaluation.databases import broken_keys
 
 RESULTS = Path(__file__).parent / "results" / "random_databases.csv"
-BATCH = 100
+BATCH = 20
 Keys = dict[str, list[str]]
 
 
@@ -120,13 +120,16 @@ def seed_of(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-def wrong_in(seed: int) -> tuple[int, str]:
+TREES = {"preset": "trees", "privacy": "off", "verbose": False}
+
+
+def wrong_in(seed: int, **settings: Any) -> tuple[int, str]:
     """Number of rows learned, and what is wrong with the new database; empty where nothing is."""
     tables, texts = random_database(seed)
     size = sum(map(len, tables.values()))
     links = [parse_link(text, tables) for text in texts]
     try:
-        model = RelationalTabTreeFormer("trees", privacy="off", random_state=seed, verbose=False).fit(tables, texts)
+        model = RelationalTabTreeFormer(**(settings or {**TREES, "random_state": seed})).fit(tables, texts)
         new = model.sample(random_state=seed)
     except Exception as error:  # counted and named: any error on a valid database is a bug
         return size, f"{type(error).__name__}: {error} at {traceback.extract_tb(error.__traceback__)[-1].name}"
@@ -145,7 +148,7 @@ def wrong_in(seed: int) -> tuple[int, str]:
 
 
 def main() -> None:
-    """Append the counts of a hundred databases after the other to the file of results."""
+    """Append the counts of twenty databases after the other to the file of results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=600, help="stop after this many")

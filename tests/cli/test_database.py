@@ -75,19 +75,21 @@ def test_conditions_on_parents_and_children_and_numbers_of_children(shop_model, 
     assert new["orders"].groupby("customer_id").size().tolist() == [3] * 8
 
 
-def test_several_values_and_ranges_are_conditions_on_a_table_without_parents(shop_model, tmp_path):
-    words = ["--given", "customers.country=DE,IT", "--seed", "1", "-q"]
+def test_several_values_and_ranges_are_conditions_on_any_table(shop_model, tmp_path):
+    words = ["--given", "customers.country=DE,IT", "--given", "orders.amount=2..4", "--seed", "1", "-q"]
     assert run("sample", shop_model, "-o", f"{tmp_path}/new/", "--scale", "0.5", *words) == 0
     new = written(tmp_path / "new")
     assert set(new["customers"]["country"]) <= {"DE", "IT"}
     assert len(new["customers"]) == 15
+    assert len(new["orders"]) > 20
+    assert new["orders"]["amount"].between(2, 4).all()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--given", "country=FR"], "--given takes a table, a column and a condition"),
-        (["--given", "orders.amount=1..5"], "single values only"),
+        (["--given", "orders.amount=900..950"], "950"),
         (["--given", "shops.country=FR"], "--given takes a table, a column and a condition"),
         (["--children", "orders"], "--children takes a table and a number"),
         (["--children", "customers=2"], "children must name tables with parents"),
