@@ -6,8 +6,11 @@ import pytest
 
 from tabtreeformer import RelationalTabTreeFormer
 from tabtreeformer.data.links import Link
+from tabtreeformer.errors import ConfigError
+from tabtreeformer.relational.beside import Balance
 from tabtreeformer.relational.copied import find_copied
 from tabtreeformer.relational.totals import find_totals
+from tabtreeformer.tokens.conditions import ge
 
 
 def store(n: int = 150, seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -97,6 +100,61 @@ def test_rows_and_values_that_were_asked_for_stay(model):
     pd.testing.assert_frame_equal(model.sample(given={"customers": own}, random_state=0)["customers"], own)
     rich = model.sample(given={"customers.spent": (300, 400)}, random_state=0)["customers"]
     assert rich["spent"].between(300, 400).all()
+
+
+def clinic(n: int = 200, seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Visits with samples that are taken on the same day, and accounts whose balance adds up."""
+    rng = np.random.default_rng(seed)
+    day = pd.Timestamp("2022-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
+    visits = pd.DataFrame({"visit_id": np.arange(n), "day": day, "until": day + pd.Timedelta(days=1)})
+    owner = np.repeat(np.arange(n), rng.integers(1, 9, n))
+    taken = day.to_numpy()[owner] + pd.to_timedelta(rng.integers(7 * 60, 17 * 60, len(owner)), unit="min")
+    paid = rng.normal(0, 50, len(owner)).round(2)
+    samples = pd.DataFrame({"visit_id": owner, "taken": taken, "paid": paid})
+    return {"visits": visits, "samples": samples.assign(balance=samples.groupby("visit_id")["paid"].cumsum().round(2))}
+
+
+@pytest.fixture(scope="module")
+def counting():
+    settings = {"privacy": "off", "random_state": 0, "verbose": False}
+    return RelationalTabTreeFormer("trees", **settings).fit(clinic())
+
+
+def test_times_are_on_the_day_of_the_parent_and_balances_add_up(counting, tmp_path):
+    table = counting.tables_["samples"]
+    assert [balance.text for balance in table.balances] == ["balance = running total of paid, for each parent"]
+    counting.save(tmp_path / "clinic.tabtree")
+    new = RelationalTabTreeFormer.load(tmp_path / "clinic.tabtree", verbose=False).sample(random_state=1)
+    samples = new["samples"].merge(new["visits"], on="visit_id")
+    assert (samples["taken"].dt.normalize() == samples["day"]).mean() > 0.98
+    assert samples["taken"].dt.hour.between(6, 17).all()
+    sums = samples.groupby("visit_id")["paid"].cumsum()
+    assert np.allclose(sums, samples["balance"], atol=0.006)
+    assert (new["samples"].dtypes == clinic()["samples"].dtypes).all()
+
+
+def test_gaps_in_times_that_are_counted_are_filled_near_the_parent(counting):
+    gappy = clinic()
+    holes = gappy["samples"].index % 10 == 0
+    gappy["samples"].loc[holes, ["taken", "paid"]] = None
+    whole = counting.impute(gappy, random_state=0)["samples"]
+    pd.testing.assert_frame_equal(whole[~holes], gappy["samples"][~holes])
+    day = whole["visit_id"].map(gappy["visits"].set_index("visit_id")["day"])
+    assert (whole["taken"].dt.normalize() == day).mean() > 0.98
+
+
+def test_what_is_counted_takes_no_condition(counting):
+    with pytest.raises(ConfigError, match="learned as the time since"):
+        counting.sample(given={"samples.taken": ge("2022-03-01")})
+
+
+def test_balances_of_one_parent_do_not_go_on_in_the_next():
+    parents = np.array([0, 0, 0, 1, 1, -1, -1])
+    balance = Balance("b", "a", 1, True, 2)
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6, 7], "b": [9.0] * 7})
+    assert balance.added_up(frame, parents).tolist() == [1, 3, 6, 4, 9, 6, 7]
+    started = Balance("b", "a", 1, False, 2)
+    assert started.added_up(frame, parents).tolist() == [9, 11, 14, 9, 14, 9, 9]
 
 
 def test_chance_is_no_total():

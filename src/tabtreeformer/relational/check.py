@@ -52,6 +52,9 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
         assert parent is not None
         _must(len(link.columns) == len(link.key) > 0 and {*link.columns} <= names, f"a link of {name!r}")
         _must({*link.key} <= {*parent.plan.columns}, f"a link of {name!r}")
+        if link == plan.main:
+            times = {n for since in table.since for n in (since.source, *(limit for limit, _ in since.limits))}
+            _must(times <= {*parent.plan.columns}, f"the times of {name!r}")
         sources = {copied.source for copied in table.copied if copied.link == link}
         _must(sources <= {*parent.plan.own}, f"what {name!r} repeats of a parent")
         _must((link == plan.loop) == (link.parent == name), f"a link of {name!r}")
@@ -79,6 +82,13 @@ def _check_totals(table: LearnedTable) -> None:
         _must(total.column in table.columns and total.link.parent == table.plan.name, what)
         _must({*total.link.key} <= {*table.columns} and total.how in MIN_VALUES, what)
         _must(0 <= total.decimals <= MAX_DECIMALS and len(total.parts) <= 2, what)
+    for since in table.since:
+        _must(since.column in table.plan.own and since.unit > 0 and table.plan.main is not None, "a time since another")
+        dtype_of(since.dtype)
+    for balance in table.balances:
+        what = f"a running total of {table.plan.name!r}"
+        _must({balance.column, balance.part} <= {*table.columns} and 0 <= balance.decimals <= MAX_DECIMALS, what)
+        _must(table.plan.main is not None, what)
     for copied in table.copied:
         what = f"what {table.plan.name!r} repeats of a parent"
         _must(copied.column in table.columns and copied.link in table.plan.links(), what)

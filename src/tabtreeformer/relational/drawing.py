@@ -15,7 +15,7 @@ from ..laws import Laws
 from . import rows
 from .bounds import within
 from .copied import copied_values
-from .followed import with_values
+from .followed import like, with_values
 from .kept import Kept, scaled
 from .learned import LearnedTable, completed, free_rows
 from .margins import with_margin
@@ -154,6 +154,11 @@ class Drawing:
         """The table with the columns that a law computes, and those that repeat columns of its parents."""
         if table.plan.name in self.asked.parents or table.kept is not None:
             return frame[list(table.columns)]
+        main = table.plan.main
+        if main is not None and table.since:
+            parents = parent_numbers(frame, self.tables[main.parent], main)
+            times = {s.column: s.times(frame[s.column], self.tables[main.parent], parents) for s in table.since}
+            frame = with_values(frame, times, None, 0)
         whole = frame
         if table.laws is not None:
             learned = list(table.laws.expressed_schema.names)
@@ -164,7 +169,12 @@ class Drawing:
                 own = pd.DataFrame({c: pd.Series(dtype=table.dtype_of(c)) for c in table.laws.schema.names})
             whole = pd.concat([rest.reset_index(drop=True), own], axis=1)
         whole = whole[list(table.columns)]
-        return with_values(whole, self._repeated(table, whole), table.laws, number_of(seed)) if len(whole) else whole
+        if not len(whole) or main is None:
+            return whole
+        whole = with_values(whole, self._repeated(table, whole), table.laws, number_of(seed))
+        parents = parent_numbers(whole, self.tables[main.parent], main) if table.balances else np.zeros(0, np.int64)
+        totals = {b.column: like(b.added_up(whole, parents), whole[b.column]) for b in table.balances}
+        return with_values(whole, totals, table.laws, number_of(seed))
 
     def _repeated(self, table: LearnedTable, frame: pd.DataFrame) -> dict[Name, pd.Series]:
         """Columns that repeat those of parents, unless a condition asks for something else."""

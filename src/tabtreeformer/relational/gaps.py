@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._runtime.seeds import child
 from ..data.io.frames import take_in
-from ..data.links import Link, check_links
+from ..data.links import Link, check_links, parent_numbers
 from ..errors import ConfigError, SchemaError
 from .learned import LearnedTable, filled
 from .learning import Extender
@@ -26,6 +26,8 @@ def fill_gaps(
     real = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
     check_links(real, links)
     tables = {name: _expressed(table, real[name]) for name, table in learned.items()}
+    for table in learned.values():
+        _count_times(table, tables, real, back=False)
     for number, (name, table) in enumerate(learned.items()):
         order = table.plan.order
         if order is not None and tables[name][order].isna().any():
@@ -33,8 +35,25 @@ def fill_gaps(
         round_number = 0
         while _fill_once(learned, table, tables, child(seed, number, round_number)):
             round_number += 1
+        _count_times(table, tables, real, back=True)
         real[name] = _restored(table, real[name], tables[name], child(seed, number, 2**20))
     return real
+
+
+def _count_times(
+    table: LearnedTable, tables: dict[str, pd.DataFrame], real: Mapping[str, pd.DataFrame], *, back: bool
+) -> None:
+    """Times that are counted from one of the parent, as they are learned, or back."""
+    main, name = table.plan.main, table.plan.name
+    if main is None or not table.since:
+        return
+    above = real[main.parent]
+    parents = parent_numbers(tables[name], above, main)
+    changed = tables[name].copy()
+    for since in table.since:
+        change = since.times if back else since.counted
+        changed[since.column] = change(changed[since.column], above, parents)
+    tables[name] = changed
 
 
 def _expressed(table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:

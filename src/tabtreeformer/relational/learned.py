@@ -19,6 +19,7 @@ from ..sampling.queries import answer, blocks, complete_all, question, together
 from ..synthesizer import TabTreeFormer
 from ..tokens import TableCodec
 from ..tokens.codecs.row_numbers import RowNumbers
+from .beside import Balance, Since
 from .bounds import Bound
 from .copied import Copied
 from .kept import Kept
@@ -56,6 +57,10 @@ class LearnedTable:
     """Columns that follow from children."""
     copied: tuple[Copied, ...] = ()
     """Columns that repeat those of a parent."""
+    balances: tuple[Balance, ...] = ()
+    """Columns that add up another from row to row."""
+    since: tuple[Since, ...] = ()
+    """Times that are counted from one of the parent."""
     facts: tuple[str, ...] = ()
     """Extended columns that say something of children."""
     weights: tuple[Weight, ...] = ()
@@ -98,6 +103,8 @@ class LearnedTable:
             "bounds": [bound.to_json() for bound in self.bounds],
             "totals": [total.to_json() for total in self.totals],
             "copied": [copied.to_json() for copied in self.copied],
+            "balances": [balance.to_json() for balance in self.balances],
+            "since": [since.to_json() for since in self.since],
             "facts": list(self.facts),
             "weights": [weight.to_json() for weight in self.weights],
             "kept": None if self.kept is None else self.kept.to_json(),
@@ -125,6 +132,8 @@ class LearnedTable:
             bounds=tuple(Bound.from_json(bound) for bound in data["bounds"]),
             totals=tuple(Total.from_json(total) for total in data["totals"]),
             copied=tuple(Copied.from_json(copied) for copied in data["copied"]),
+            balances=tuple(Balance.from_json(balance) for balance in data["balances"]),
+            since=tuple(Since.from_json(since) for since in data["since"]),
             facts=tuple(str(name) for name in data["facts"]),
             weights=tuple(Weight.from_json(weight) for weight in data["weights"]),
             kept=None if data["kept"] is None else Kept.from_json(data["kept"]),

@@ -18,6 +18,7 @@ from ..fitting.request import Request
 from ..privacy.gate import no_verdict
 from ..synthesizer import TabTreeFormer
 from . import rows
+from .beside import Balance, find_balances
 from .bounds import Bound, find_bounds
 from .copied import Copied, find_copied
 from .kept import check_kept, keep_table
@@ -71,10 +72,13 @@ class Learner:
     ) -> tuple[dict[str, LearnedTable], Units]:
         """All tables, parents first, and the units that their rows belong to."""
         columns = {name: tuple(frame.columns) for name, frame in given.tables.items()}
-        source, laws = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
+        source, laws, counted = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
         for name, found in laws.items():
             for text in found.announced():
                 self.progress.note(f"table {name}: {text}")
+        for name, times in counted.items():
+            for time in times:
+                self.progress.note(f"table {name}: {time.text}")
         extender = Extender(source.tables, source.plans())
         tables, schemas = source.tables, source.schemas
         check_kept(self.keep, extender.plans, {name: len(frame) for name, frame in tables.items()}, unit)
@@ -99,9 +103,10 @@ class Learner:
             kept = self._kept(tables, schemas, plan, extended[name], model)
             bounds = self._bounds(extender, plan, np.random.default_rng(child(seed, 2)))
             totals, copied = self._across(given, extender, plan, np.random.default_rng(child(seed, 3)))
-            learned[name] = replace(
-                kept, columns=columns[name], laws=laws.get(name), bounds=bounds, totals=totals, copied=copied
-            )
+            kept = replace(kept, columns=columns[name], laws=laws.get(name), bounds=bounds)
+            balances = self._balances(given, extender, plan)
+            since = counted.get(name, ())
+            learned[name] = replace(kept, totals=totals, copied=copied, balances=balances, since=since)
         return learned, units
 
     @property
@@ -146,6 +151,18 @@ class Learner:
             self.progress.note(f"every row keeps {text}")
         return tuple(totals.values()), tuple(copied.values())
 
+    def _balances(self, given: Database, extender: Extender, plan: TablePlan) -> tuple[Balance, ...]:
+        """Columns that add up another over the rows of a parent."""
+        if plan.main is None or self._constraints != "auto":
+            return ()
+        rows_of = given.tables[plan.name]
+        own = [name for name in _no_keys(rows_of, plan) if name != plan.order]
+        order = None if plan.order is None else rows_of[plan.order]
+        found = find_balances(rows_of, own, extender.parents[plan.main.text], order)
+        for balance in found:
+            self.progress.note(f"table {plan.name}: every row keeps {balance.text}")
+        return tuple(found)
+
     def _as_it_is(self, extender: Extender, plan: TablePlan, extended: Extended, units: Units) -> LearnedTable:
         """A table that is kept as it is, with what its rows know of their children."""
         table = extender.tables[plan.name]
@@ -172,6 +189,9 @@ class Learner:
 
     def _hint(self, plan: TablePlan, extended: Extended) -> None:
         """Say what protection costs a small table to which others belong, and the way out."""
+        if len(extended.frame) == 1:
+            self.progress.note(f"table {plan.name}: its only row is constant, and is written as it is, except for keys")
+            return
         if plan.main is None and extended.counts and len(extended.frame) < MIN_UNITS and self._floor(2) > 1:
             self.progress.note(
                 f"table {plan.name}: values that fewer than {self._floor(2)} of its rows have are not written; if its "

@@ -129,5 +129,7 @@ def conditions_of(
             )
         if learned[table].plan.order is not None and column == str(learned[table].plan.order):
             raise ConfigError(f"{place!r} orders the rows of its table and cannot be given")
+        if column in [str(since.column) for since in learned[table].since]:
+            raise ConfigError(f"{place!r} is learned as the time since one of its parent and cannot be given")
         conditions.setdefault(table, {})[column] = value
     return conditions, real

@@ -13,6 +13,7 @@ from ..data.links import Link, Name, order_tables, parent_numbers
 from ..data.schema import Schema
 from ..fitting.request import laws_of
 from ..laws import Laws
+from .beside import Since, find_since
 from .plan import TablePlan, make_plans
 from .rows import Ints, twice_if_alone
 
@@ -45,29 +46,40 @@ class Database:
 
     def expressed(
         self, constraints: object, floor: int, seed: np.random.SeedSequence
-    ) -> tuple[Database, dict[str, Laws]]:
-        """Tables with parents as their laws express them, and these laws; those of other tables are in their models.
+    ) -> tuple[Database, dict[str, Laws], dict[str, tuple[Since, ...]]]:
+        """Tables with parents as their laws express them, these laws, and the times that are counted from parents.
 
-        The column that orders rows takes part in no law: it is learned as steps.
+        Laws of other tables are in their models. The column that orders rows takes part in no law: it is learned as
+        steps. Rows of different parents are no neighbours: laws are searched in shuffled rows.
         """
         tables, schemas, orders = dict(self.tables), dict(self.schemas), dict(self.orders)
         found: dict[str, Laws] = {}
+        counted: dict[str, tuple[Since, ...]] = {}
+        parents = self.parents()
         for name, plan in self.plans().items():
             if plan.order is not None:
                 orders[name] = plan.order
             own = [column for column in plan.own if column != plan.order]
-            if plan.main is None or constraints != "auto" or len(own) < 2 or len(tables[name]) < 2:
+            if plan.main is None or constraints != "auto" or not own or len(tables[name]) < 2:
                 continue
             schema = Schema(tuple(schemas[name].column(column) for column in own))
             frame = schema.validate(tables[name][own])
-            laws = laws_of("auto", frame, schema, floor, seed)
-            if laws is None or not laws.laws:
-                continue
-            found[name] = laws
+            laws = laws_of("auto", _shuffled(frame, seed), schema, floor, seed) if len(own) > 1 else None
             rest = [column for column in tables[name].columns if column not in own]
-            tables[name] = pd.concat([tables[name][rest], laws.express(frame)], axis=1)
-            schemas[name] = Schema((*(schemas[name].column(column) for column in rest), *laws.expressed_schema.columns))
-        return Database(tables, self.links, schemas, orders), found
+            if laws is not None and laws.laws:
+                found[name] = laws
+                frame, schema = laws.express(frame), laws.expressed_schema
+            above, theirs = tables[plan.main.parent], list(self.tables[plan.main.parent].columns)
+            counted[name] = _counted(frame, above, theirs, parents[plan.main.text])
+            for since in counted[name]:
+                frame[since.column] = since.counted(frame[since.column], above, parents[plan.main.text])
+            changed = [since.column for since in counted[name]]
+            schema = replace(schema, columns=tuple(
+                Schema.infer(frame[[c.name]]).columns[0] if c.name in changed else c for c in schema.columns
+            ))  # fmt: skip
+            tables[name] = pd.concat([tables[name][rest], frame], axis=1)
+            schemas[name] = Schema((*(schemas[name].column(column) for column in rest), *schema.columns))
+        return Database(tables, self.links, schemas, orders), found, counted
 
     def without(self, dropped: Mapping[str, NDArray[np.bool_]]) -> Database:
         """The database without some rows, and without rows of other tables that point to them."""
@@ -80,3 +92,15 @@ class Database:
                     kept[name] &= (above < 0) | kept[link.parent][np.maximum(above, 0)]
         tables = {name: frame[kept[name]].reset_index(drop=True) for name, frame in self.tables.items()}
         return replace(self, tables=tables)
+
+
+def _shuffled(frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
+    return frame.take(np.random.default_rng(seed).permutation(len(frame))).reset_index(drop=True)
+
+
+def _counted(frame: pd.DataFrame, above: pd.DataFrame, theirs: Sequence[Name], parents: Ints) -> tuple[Since, ...]:
+    """Times that are counted from one of the parent, if every row has one."""
+    if (parents < 0).any():
+        return ()
+    there = [name for name in theirs if name in above.columns]
+    return tuple(find_since(frame, list(frame.columns), above, there, parents))
