@@ -11,8 +11,9 @@ from tabtreeformer.data.io import read_table
 from tabtreeformer.errors import ConfigError, OutputError
 from tabtreeformer.evaluation.databases import broken_keys
 from tabtreeformer.relational import drawing
-from tabtreeformer.relational.drawing import Drawing, piece_ends, with_numbers, without_repeats
+from tabtreeformer.relational.drawing import Drawing, piece_ends
 from tabtreeformer.relational.requests import Asked
+from tabtreeformer.relational.unrepeated import with_numbers, without_repeats
 
 from .conftest import shop
 

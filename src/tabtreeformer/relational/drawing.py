@@ -23,6 +23,7 @@ from .plan import TablePlan
 from .requests import Asked
 from .rows import Ints
 from .totals import Tally, Total, quantity, with_totals
+from .unrepeated import with_numbers, without_repeats
 from .weights import exchanged
 from .writing import Written, children_of, choose_in_loop, choose_parents, foreign_key, write_children
 
@@ -309,29 +310,6 @@ class Drawing:
 def _laws_of(table: LearnedTable) -> Laws | None:
     """Laws between the columns of a table: of one without parents they are in its model."""
     return table.laws if table.plan.main is not None or table.model is None else table.model._check_fitted().codec.laws
-
-
-def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:
-    """Whole numbers that do not repeat within a group: one that would is one more than the number before it."""
-    group = groups.groupby(list(groups.columns), sort=False, dropna=False).ngroup().to_numpy()
-    order = np.lexsort((numbers.to_numpy(), group))
-    values, own = numbers.to_numpy()[order].astype(np.int64), group[order]
-    starts = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
-    place = np.arange(len(own)) - np.repeat(starts, np.diff(np.append(starts, len(own))))
-    # Rising by at least one each: the largest so far of what is left after the place in the group is taken off.
-    reached = pd.Series(values - place).groupby(own).cummax().to_numpy() + place
-    result = np.empty(len(own), dtype=np.int64)
-    result[order] = reached
-    return pd.Series(result, index=numbers.index, name=numbers.name).astype(numbers.dtype)
-
-
-def with_numbers(texts: pd.Series, groups: pd.DataFrame) -> pd.Series:
-    """Texts that do not repeat within a group: one that would gets a number at its end."""
-    texts = texts.copy()
-    while (again := groups.assign(text=texts).duplicated()).any():
-        place = groups.assign(text=texts).groupby([*groups.columns, "text"], dropna=False).cumcount() + 1
-        texts = texts.where(~again, texts + " " + place.astype(str))
-    return texts
 
 
 def piece_ends(counts: Ints) -> list[int]:
