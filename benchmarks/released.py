@@ -29,7 +29,12 @@ from .measured import append, known_in, names, parser
 from .pages import as_table, put
 from .tables import SMALL, load
 
-SETTINGS = {"auto": ("auto", {}), "trees": ("trees", {}), "trees-10": ("trees", {"forest": {"leaf_rows": 10}})}
+SETTINGS = {
+    "auto": ("auto", {}),
+    "auto-strict": ("auto", {"privacy": "strict"}),
+    "trees": ("trees", {}),
+    "trees-10": ("trees", {"forest": {"leaf_rows": 10}}),
+}
 KEYS = ["settings", "table", "seed"]
 TIMES = 10
 MARKS = "released rows"
@@ -116,7 +121,7 @@ def summary(runs: pd.DataFrame) -> str:
         "AUC, 10 × the rows", "found at 1 %", "like copies",
     ]  # fmt: skip
     rows = []
-    for (settings, table), part in runs.groupby(["settings", "table"], sort=False):
+    for (settings, table), part in runs.groupby(["settings", "table"]):
         mean = part.mean(numeric_only=True)
         rows.append([
             settings, table, int(mean["learned"]), len(part), f"{mean['auc']:.3f}", f"{part['auc'].max():.3f}",

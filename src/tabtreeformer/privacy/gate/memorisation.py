@@ -11,7 +11,7 @@ from ...fitting.memorization import MIN_ROWS
 MAX_MEMORISED = 0.2
 """Share of the rows read, beyond chance, that a network may find likelier than all but 1 % of the rows it never saw.
 
-In `benchmarks/results/privacy.csv` (`memorised` / `looked_at`), the 27 fits of `auto` have 0.13 at most, and networks
+In `benchmarks/results/privacy.csv` (`memorised` / `looked_at`), the 27 fits of `auto 0.1` have 0.13 at most, networks
 that were trained too long on iris, boston and wdbc 0.31 and more.
 """
 
