@@ -20,7 +20,7 @@ gaps      A fifth of the cells of the held-out rows (of a thousand of them, wher
             the same, on both     fitted on the training rows and the rows to be filled together, which suits it
                                   better: on complete rows alone it stops after one of its rounds
             one draw              `impute(df)`
-            mean of draws         `impute(df, n_draws=50)`, the mean of numbers, the commonest category
+            mean of draws         `impute(df, n_draws=50)`, the mean of numbers, the most common category
 predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².
             logistic or ridge     scikit-learn's, numbers standardised, one column a class
             LightGBM              as it comes
@@ -209,7 +209,7 @@ def fill_iteratively(train: pd.DataFrame, gaps: pd.DataFrame, seed: int, on_both
 
 
 def middle(draws: list[pd.DataFrame]) -> pd.DataFrame:
-    """One table for many: means of numbers, commonest categories."""
+    """One table for many: means of numbers, most common categories."""
     columns = {}
     for name in draws[0]:
         cells = pd.concat([draw[name] for draw in draws], axis=1)

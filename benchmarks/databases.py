@@ -107,7 +107,7 @@ def _shop(data: Path, writer: str, seed: int) -> dict[str, float]:
     took = {"fit, CPU s": fitted - started, "sample, CPU s": time.process_time() - fitted}
     facts = [_customers(tables) for tables in (new, *halves)]
     return {
-        "customers told from unseen ones, AUC": _told_apart(facts[0], facts[2]),
+        "customers distinguished from unseen ones, AUC": _told_apart(facts[0], facts[2]),
         "real customers, AUC": _told_apart(facts[1], facts[2]),
         **took,
     }

@@ -43,7 +43,7 @@ DEVELOPMENT = (
 )  # fmt: skip
 QUALITY = ("shape_unseen", "trend_unseen", "detection_unseen")
 TIMES, FEW_ROWS = 10, 3_000
-"""Of a table of which at most so many rows were learned, ten times as many are attacked too."""
+"""If at most this many rows were learned, ten times as many are attacked too."""
 MANY = 5_000
 """Tables of which at least this many rows are learned are counted apart."""
 NETWORKS: dict[str, dict[str, Any]] = {

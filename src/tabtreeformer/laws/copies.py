@@ -152,7 +152,7 @@ def _are_texts(labels: Any) -> bool:
 
 
 def _laws(target: Name, names: Sequence[Name], labels: Mapping[Name, Any], frame: Frame) -> Iterator[Copy]:
-    """Laws about a target that hold in every row, and not only because of its commonest value."""
+    """Laws about a target that hold in every row, and not only because of its most common value."""
     gaps = frame.gaps(target)
     sources = [n for n in names if n != target and bool((frame.gaps(n) == gaps).all())]
     for law in (*_single(target, sources, labels), *_joined(target, sources, labels)):

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 PROBES = 400
 MIN_VALUES = 10
 MIN_EQUAL, PEAK = 0.05, 3.0
-"""Minimum share of rows in which two columns are equal, not counting rows at the commonest value of either; and how
+"""Minimum share of rows in which two columns are equal, not counting rows at the most common value of either; and how
 many times as many rows that must be as have any other difference."""
 MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 1.0, 1.0, 2.5
 """Minimum bits that a difference saves: in the other rows where many are equal, for times, and for other numbers."""

@@ -178,7 +178,7 @@ def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
 def _nats(fine: Codes, coarse: Codes, target: Codes) -> float:
     """Evidence of the further rows of each fine key that the coarse key does not explain.
 
-    Rows with the commonest value of their coarse key prove nothing, because most fine keys have only that one.
+    Rows with the most common value of their coarse key prove nothing, because most fine keys have only that one.
     """
     width = int(target.max()) + 1
     cells, inverse, counts = np.unique(coarse * width + target, return_inverse=True, return_counts=True)

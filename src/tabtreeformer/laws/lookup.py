@@ -1,7 +1,7 @@
 """A column that is a function of one to three others: route → distance, city → country.
 
 The function is a table of the combinations of keys that enough rows have. A combination that is not in it takes the
-commonest value for its most informative key; if that key is unknown too, a value chosen by a hash of the combination.
+most common value for its most informative key; if that key is unknown too, a value chosen by a hash of the combination.
 So rows that agree in the keys agree in the target, whatever a writer draws.
 """
 
@@ -35,7 +35,7 @@ class Lookup(DropsTarget):
     telling: int = 0
     """Position of the key that is most informative by itself."""
     usual: tuple[tuple[Any, Any], ...] = ()
-    """Values of that key, each with the commonest value of the target; only where there are several keys."""
+    """Values of that key, each with the most common value of the target; only where there are several keys."""
     shares: tuple[tuple[Any, float], ...] = ()
     """Values of the target, each with its share of the rows."""
     support: int = 0
@@ -153,7 +153,7 @@ def parse(text: str, schema: Schema) -> Lookup | None:
 
 
 def _commonest(keys: Codes, target: Codes, n_keys: int) -> tuple[Codes, Codes, Codes]:
-    """Per key: the commonest value of the target, the rows of the key, and the rows with that value."""
+    """Per key: the most common value of the target, the rows of the key, and the rows with that value."""
     width = int(target.max(initial=0)) + 1
     cells, counts = np.unique(keys * width + target, return_counts=True)
     order = np.argsort(counts, kind="stable")

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 MAX_DIGITS = 4
 """Maximum decimals of a round share, e.g. 0.19, 0.075 or 0.0825."""
 MIN_ROUND, MAX_SHARES, MIN_ROWS = 0.3, 12, 50
-"""Minimum share of rows with one of the commonest round shares; maximum number of those; and minimum rows in all."""
+"""Minimum share of rows with one of the most common round shares; maximum number of those; and minimum rows in all."""
 MIN_COMMON, MAX_ROUND = 20, 0.98
 """Minimum rows of a common share; and the share of rows with one beyond which all rows are written as shares."""
 MAX_SAME = 0.5
@@ -128,7 +128,7 @@ class Share(OneTarget):
         return best.counted(frame)
 
     def _covered(self, frame: Frame) -> int:
-        """Number of rows that have one of the commonest shares, which is largest for the right way of rounding."""
+        """Number of rows that have one of the most common shares, which is largest for the right way of rounding."""
         share, is_round = self.shares(frame)
         counts = np.unique(share[is_round & (share != 0)], return_counts=True)[1]
         return int(np.sort(counts)[::-1][:MAX_SHARES].sum())

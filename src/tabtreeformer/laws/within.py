@@ -34,7 +34,7 @@ MIN_ROWS = 20
 MIN_BITS = 1.5
 """Minimum bits per held-out row by which a number is narrower in its category than in the table."""
 MIN_VALUES, MAX_MODE = 50, 0.1
-"""Minimum distinct values, and maximum share of the commonest: otherwise the numbers are labels, not positions."""
+"""Minimum distinct values, and maximum share of the most common: otherwise the numbers are labels, not positions."""
 MIN_EXPLAINED = 0.5
 """Minimum share of the variance in ranks that the category explains, for a closer look."""
 MAX_CATEGORIES = 500

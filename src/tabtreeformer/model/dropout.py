@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 LEVELS = 2**16
-"""A rate is rounded to a multiple of one in so many, 0.1 to 0.100006."""
+"""A rate is rounded to a multiple of one over this number, 0.1 to 0.100006."""
 
 
 def keep_mask(like: Tensor, rate: float) -> Tensor:

@@ -142,7 +142,7 @@ def _grid(places: Floats, n: int = MAP_CELLS) -> NDArray[np.int64]:
 
 
 def gaps(real: Table, new: Table, floor: int) -> dict[str, Any] | None:
-    """Which columns are missing together, the commonest patterns first; None where nothing is missing anywhere."""
+    """Which columns are missing together, the most common patterns first; None where nothing is missing anywhere."""
     counts = [_patterns(table) for table in (real, new)]
     if all(set(own) <= {()} for own in counts):
         return None

@@ -250,7 +250,7 @@ TREES: Mapping[str, Mapping[str, Origin]] = {
     },
     "catboost": {
         "classes[*]": _structure("codes of the classes"),
-        "constant": _learned("mean or commonest code of the target"),
+        "constant": _learned("mean or most common code of the target"),
         "trees.features_info.float_features[*].borders[*]": _value("values at which trees may split"),
         "trees.features_info.**": _structure("kinds of columns"),
         "trees.oblivious_trees[*].splits[*].border": _value("value at which a tree splits"),

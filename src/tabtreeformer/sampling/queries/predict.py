@@ -68,7 +68,7 @@ def predict(
 
 
 def _computed(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
-    """A computed column: by its law, with the mean or the commonest of several draws of what is not given."""
+    """A computed column: by its law, with the mean or the most common of several draws of what is not given."""
     draws, column = _computed_draws(fitted, df, target, seed), fitted.schema.column(target)
     if draws.shape[1] == 1 or column.kind not in MEASURED:
         values = draws[0] if draws.shape[1] == 1 else draws.mode(axis=1)[0]

@@ -39,7 +39,8 @@ class LabelCodec(Codec):
 
     labels: Labels
     other: int | None = None
-    """The id of a value that is not in the list: one of its own, or that of the commonest; None where there is none."""
+    """The id of a value that is not in the list: one of its own, or that of the most common; None where there is
+    none."""
     shares: tuple[float, ...] = ()
     """How often each value is written for the protected group, where that has an id."""
 

@@ -100,7 +100,7 @@ class Pattern:
         return next((place for place, run in enumerate(self.runs) if len(run.choices) > 1), None)
 
     def form_of(self, text: str) -> int:
-        """The choice that a text has there; the commonest where it has none of them."""
+        """The choice that a text has there, or the most common one."""
         if self._leading is None:
             return 0
         run, stretches = self.runs[self._leading], split_text(text)

@@ -115,7 +115,7 @@ class StandIn:
     fallback: str
     """What is written where the words are not available; `{n}` is a running number."""
     n_forms: int = 1
-    """3 where names of women and of men are told apart, and others."""
+    """3 if names of women, of men and others are distinguished."""
 
     @classmethod
     def learn(cls, column: Column, texts: Sequence[str], floor: int, fallback: str) -> StandIn | None:

@@ -138,7 +138,7 @@ class Templates:
         return len(self.forms)
 
     def form_of(self, text: str) -> int:
-        """The form of a text; the commonest where it has none of them."""
+        """The form of a text, or the most common one."""
         if self.meaning not in MADE_UP and has_meaning(self.meaning, text):
             fitting = [k for k, form in enumerate(self.forms) if 0 <= self._place(form, text) < self._size(form)]
             if fitting:
