@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from tabtreeformer.artifact.limits import check_network
 from tabtreeformer.config.settings import ModelConfig
+from tabtreeformer.errors import ArchiveError
 from tabtreeformer.model import SlotModel
 from tabtreeformer.model.copula import Copula, CopulaRows
 from tabtreeformer.model.fast_decode import PlainRows, SlotRows
@@ -134,3 +136,11 @@ def test_correlations_of_no_table_are_recognised(copula):
     assert not broken.is_sound()
     broken.correlations[0, 1], broken.correlations[1, 0] = 0.5, 0.4
     assert not broken.is_sound()
+
+
+def test_files_with_such_correlations_are_refused():
+    model = network(table())
+    check_network(model)
+    model.copula.correlations[0, 1] += 0.1
+    with pytest.raises(ArchiveError, match="correlations of its columns"):
+        check_network(model)
