@@ -180,3 +180,20 @@ def test_a_category_that_is_filled_where_it_is_missing_does_not_widen_its_area()
     (law,) = (own for own in laws.laws if isinstance(own, area.Area))
     low, high = law._extents
     assert (high - low < 9).all()
+
+
+def test_a_time_between_two_others_stays_between_them():
+    rng = np.random.default_rng(0)
+    booked = pd.Timestamp("2022-01-01") + pd.to_timedelta(rng.integers(0, 700, 2000), unit="D")
+    lead = rng.gamma(1, 40, 2000).astype(int)
+    cancelled = booked + pd.to_timedelta((rng.random(2000) * (lead + 1)).astype(int), unit="D")
+    arrival = booked + pd.to_timedelta(lead, unit="D")
+    df = pd.DataFrame({"booked": booked, "lead": lead, "arrival": arrival, "cancelled": cancelled})
+    schema = Schema.infer(df)
+    df = schema.validate(df)
+    laws = find_laws(df, schema, floor=5, rng=np.random.default_rng(0))
+    drawn = laws.express(df).apply(lambda column: rng.permutation(column))
+    rows = laws.restore(drawn.astype(laws.express(df).dtypes.to_dict()), rng)
+    assert {"cancelled >= booked", "arrival >= cancelled"} <= set(laws.texts)
+    assert (rows["cancelled"] >= rows["booked"]).all()
+    assert (rows["arrival"] >= rows["cancelled"]).all()

@@ -3,6 +3,8 @@
 A law says what its target should be (`expected`, in which missing parts count as 0). Where it is exact and the gaps of
 the target follow from those of its parts, the target is dropped; otherwise a column with the rest takes its place:
 target minus expected, which is 0 in rows that keep the law. The target is computed from any rest, exact to the bit.
+Where the target is 0 in rows of its own (`revenue = rate * nights, or 0`: a booking was cancelled), a flag for these
+rows takes its place.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.rare import likely_range
-from ..data.schema import NUMERIC, Column, Schema
+from ..data.schema import BOOLEAN, NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
 from ..data.schema.values import stored_in_32_bits
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
@@ -23,6 +25,7 @@ from .sentences import SINGLE, said
 from .words import quoted
 
 Values = NDArray[Any]
+OR_ZERO = ", or 0"
 WHOLE, REAL = "Int64", "float64"
 """Dtypes of rests."""
 MAX_DECIMALS = 9
@@ -59,6 +62,8 @@ class Computed(OneTarget):
     """In a cycle: the smallest rest; the others are less than a cycle above it."""
     gappy: bool = True
     """Without a rest: whether the target is missing where a part is; otherwise it never is."""
+    or_zero: bool = False
+    """Whether the target may be 0 instead: `rest` is then the flag that says where."""
     ends: tuple[float, float] | None = None
     """Limits of the target's dtype; where the rest is learned, the range of the target."""
     support: int = 0
@@ -98,8 +103,8 @@ class Computed(OneTarget):
     @property
     def text(self) -> str:
         """`=` where it always holds, `~` where the rest is learned."""
-        precision = SINGLE if self.in_32_bits else ""
-        sentence = f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}{precision}"
+        end = f"{OR_ZERO if self.or_zero else ''}{SINGLE if self.in_32_bits else ''}"
+        sentence = f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}{end}"
         return said(sentence, near=self.near and self.exact)
 
     @property
@@ -118,9 +123,20 @@ class Computed(OneTarget):
         applies = frame.present(self.target, *self.reads)
         rests = self.rests(frame)
         if self.whole or self.decimals is not None:
-            return applies, applies & (rests == 0)
-        slack = tolerance(in_32_bits=self.in_32_bits) * np.abs(self.computed(frame).astype(np.float64))
-        return applies, applies & (np.abs(rests) <= slack)
+            keeps = applies & (rests == 0)
+        else:
+            slack = tolerance(in_32_bits=self.in_32_bits) * np.abs(self.computed(frame).astype(np.float64))
+            keeps = applies & (np.abs(rests) <= slack)
+        if not self.or_zero:
+            return applies, keeps
+        zero = self._zero(frame)
+        # A part that is missing says nothing but 0, because the flag leaves no room for a number.
+        applies = applies | (frame.present(self.target) & ~zero)
+        return applies, keeps | (applies & zero)
+
+    def _zero(self, frame: Frame) -> Mask:
+        zero: Mask = np.asarray(frame.values(self.target) == 0, dtype=bool)
+        return frame.present(self.target) & zero
 
     def rests(self, frame: Frame) -> Values:
         """Target minus expected, on the target's grid; arbitrary where the target is missing."""
@@ -172,6 +188,8 @@ class Computed(OneTarget):
             law = replace(law, window=law._find_window(frame))
         law = law.counted(frame)
         law = replace(law, exact=law.exceptions < max(floor, 1), near=0 < law.exceptions < floor)
+        if law.or_zero:
+            return replace(law, exact=True, rest=fresh(f"{self.target} is 0", frame.schema))
         own, parts = frame.gaps(self.target), ~frame.present(*self.reads)
         # Fewer rows than the floor with another pattern of gaps would not be learned either.
         if law.exact and int((own != parts).sum()) < max(floor, 1):
@@ -214,6 +232,10 @@ class Computed(OneTarget):
         """The target dropped, or replaced by its rest."""
         if self.rest is None:
             return replaced(schema, self.target, [])
+        if self.or_zero:
+            return replaced(
+                schema, self.target, [Column(self.rest, BOOLEAN, "boolean", why=f"whether {self.target!r} is 0")]
+            )
         why = f"what {self.target!r} is beside {self.formula}"
         dtype = REAL if self.scale is None else WHOLE
         return replaced(schema, self.target, [Column(self.rest, NUMERIC, dtype, why=why)])
@@ -224,6 +246,10 @@ class Computed(OneTarget):
         if self.rest is None:
             return frame.changed(schema, {})
         gaps = frame.gaps(self.target)
+        if self.or_zero:
+            flags = np.empty(frame.n_rows, dtype=object)
+            flags[:] = self._zero(frame).tolist()
+            return frame.changed(schema, {self.rest: Cells(flags, gaps)})
         rests = self.rests(frame)
         if self.scale is not None:
             counts = self._counts(np.where(gaps, 0, rests))
@@ -232,6 +258,8 @@ class Computed(OneTarget):
 
     def log_scale(self, frame: Frame) -> NDArray[np.float64]:
         """Counts of the rest per unit of the target."""
+        if self.or_zero:
+            return np.zeros(frame.n_rows)
         return np.full(frame.n_rows, np.log((self.scale or 1) / self.step))
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
@@ -239,7 +267,11 @@ class Computed(OneTarget):
         levels = self.computed(frame)
         there = frame.present(*self.reads)
         gaps = ~there if self.gappy else np.zeros(frame.n_rows, dtype=bool)
-        if self.rest is not None:
+        if self.or_zero and self.rest is not None:
+            gaps = frame.gaps(self.rest)
+            flagged = np.asarray(frame.values(self.rest) == True, dtype=bool)  # noqa: E712  (an array of objects)
+            levels = np.where(flagged | ~there, 0, levels)
+        elif self.rest is not None:
             gaps = frame.gaps(self.rest)
             rests = np.where(gaps, 0, frame.values(self.rest))
             rests = np.where(there, 0, rests) if self.exact else rests

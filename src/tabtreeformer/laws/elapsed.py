@@ -26,6 +26,8 @@ from .search import Candidate, Search
 from .words import column_name, different, quoted
 
 MIN_SHARE, MIN_ROWS, PROBES = 0.95, 50, 200
+MIN_VARIED = 20
+"""Minimum rows beside those with the commonest duration."""
 JULIAN = "years of 365.25 days"
 COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
 """Units in seconds; whole years and months follow the calendar and have no fixed length."""
@@ -51,14 +53,13 @@ class Elapsed(Rounded):
         way = f" rounded {self.rounding}" if self.rounding in (DOWN, UP) else ""
         return f"{self.count} from {quoted(self.start)} to {quoted(self.end)}{way}"
 
-    def expected(self, frame: Frame) -> Values:
-        """The time between, on the grid of the target; 0 where one of them is missing."""
+    def exact_results(self, frame: Frame) -> Values:
+        """The time between; 0 where one of them is missing."""
         there = frame.present(self.start, self.end)
         if not COUNTS[self.count]:
             return np.where(there, _calendar(frame, self.start, self.end, self.count), 0)
         gap = np.where(there, frame.values(self.end) - frame.values(self.start), 0).astype(np.float64)
-        value = gap / (COUNTS[self.count] * PER_SECOND[frame.schema.column(self.start).unit])
-        return self.on_grid(value)
+        return np.asarray(gap / (COUNTS[self.count] * PER_SECOND[frame.schema.column(self.start).unit]))
 
 
 def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:
@@ -91,13 +92,13 @@ def _between(start: Name, end: Name, search: Search) -> Iterator[Candidate]:
         return
     gap = np.full(frame.n_rows, np.nan)
     gap[there] = (frame.values(end)[there] - frame.values(start)[there]).astype(np.float64)
-    if len(np.unique(gap[there])) < 10:
+    if not _varies(gap[there]):
         return
     for column in frame.schema.columns:
         if column.kind == TIMEDELTA and column.unit == frame.schema.column(start).unit:
             yield from _spans(start, end, column.name, gap, search)
     numbers = search.numbers
-    for i in np.flatnonzero(numbers.distinct >= 10):
+    for i in np.flatnonzero(numbers.distinct >= 2):
         for count, seconds in COUNTS.items():
             if seconds:
                 yield from _counted(start, end, int(i), (count, seconds * unit), gap, search)
@@ -108,7 +109,7 @@ def _passed(start: Name, end: Name, place: int, search: Search) -> Iterator[Cand
     """Whole years or months by the calendar."""
     own, name = search.numbers.matrix[:, place], search.numbers.names[place]
     known = np.flatnonzero(search.frame.present(start, end) & ~np.isnan(own))
-    if search.numbers.decimals[place] != 0 or len(known) < MIN_ROWS:
+    if search.numbers.decimals[place] != 0 or len(known) < MIN_ROWS or not _varies(own[known]):
         return
     probe = search.frame.take(known[np.linspace(0, len(known) - 1, min(PROBES, len(known))).astype(np.int64)])
     for count in ("years", "months"):
@@ -118,6 +119,11 @@ def _passed(start: Name, end: Name, place: int, search: Search) -> Iterator[Cand
         if share >= MIN_SHARE:
             law = Elapsed(target=name, start=start, end=end, count=count)
             yield Candidate(law, search.bits[name] * share, share == 1.0, share)
+
+
+def _varies(durations: NDArray[np.float64]) -> bool:
+    """Whether durations are more than one number: 0 is the number of years between any two days of a month."""
+    return bool(np.sort(np.unique(durations, return_counts=True)[1])[:-1].sum() >= MIN_VARIED)
 
 
 def _spans(start: Name, end: Name, span: Name, gap: NDArray[np.float64], search: Search) -> Iterator[Candidate]:
@@ -138,6 +144,8 @@ def _counted(
     name, own, decimals = numbers.names[place], numbers.matrix[:, place], numbers.decimals[place]
     known = np.flatnonzero(~np.isnan(gap) & ~np.isnan(own))
     if len(known) < MIN_ROWS:
+        return
+    if not _varies(own[known]):
         return
     probe = known[np.linspace(0, len(known) - 1, min(PROBES, len(known))).astype(np.int64)]
     step = numbers.step(place)

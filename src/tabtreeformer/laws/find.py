@@ -11,13 +11,16 @@ import pandas as pd
 
 from ..data.schema import Schema
 from ..errors import SchemaError
+from . import or_zero
+from .area import Area
 from .base import Frame, Law, Name
-from .computed import Computed
+from .computed import OR_ZERO, Computed
 from .demand import FORM, Demand, merged
 from .forms import FORMS
 from .gaps import Together
 from .laws import Laws, in_order, must_precede, replaces
-from .order import AtLeast
+from .lookup import Lookup
+from .order import AtLeast, limited
 from .orientation import weighed
 from .puts_right import PutsRight
 from .search import Candidate, Search
@@ -28,6 +31,8 @@ from .words import turned
 
 NEARLY = 0.9
 """Minimum share of rows for a law to hold "nearly always"."""
+MAX_COMPARED, MAX_LEFT_OUT, MIN_BETTER = 200, 8, 1.0
+"""Up to so many exact laws, each of the first is left out by trial, if that saves so many bits per row."""
 MIN_ROWS = 50
 """Minimum number of rows; fewer prove nothing."""
 WORDED = (
@@ -79,6 +84,10 @@ def _candidates(search: Search) -> list[Candidate]:
     changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
     proposed = [weighed(candidate, search) for form in changing for candidate in form.find(search)]
     found = [candidate for candidate in proposed if candidate is not None]
+    found += or_zero.find(search, [c.law for c in found if c.exact and isinstance(c.law, Computed)])
+    formulas = {name for c in found if c.exact and isinstance(c.law, Computed) for name in c.law.writes}
+    # A table of several determinants knows only the combinations that it was learned from: a formula knows all.
+    found = [c for c in found if not (isinstance(c.law, Lookup) and len(c.law.reads) > 1 and c.law.target in formulas)]
     exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
     computed = {name: law for law in exact if replaces(law, schema) for name in law.writes}
     own_gaps = frozenset(name for name, law in computed.items() if not _same_gaps(search, name, law))
@@ -94,7 +103,30 @@ def _same_gaps(search: Search, name: Name, law: Law) -> bool:
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """Choose greedily: laws that compute exactly, then nearly, then those that put rows right; each by what it saves.
+    """Choose so that the whole table gets shortest: greedily, unless more is saved without the first of some laws.
+
+    A gross pay is the sum of a net pay and its deductions, and each deduction is a share of the gross: the sum is to
+    give the net pay, though the gross takes more bits.
+    """
+    candidates = list(candidates)
+    exact = [c for c in candidates if c.exact and replaces(c.law, schema)]
+    without: list[Candidate] = []
+    if 1 < len(exact) <= MAX_COMPARED:
+        chosen = greedy(exact, schema)
+        for first in chosen[:MAX_LEFT_OUT]:
+            left = [c for c in exact if c not in without and c is not first]
+            other = greedy(left, schema)
+            if _saved(other) > _saved(chosen) + MIN_BETTER:
+                without, chosen = [*without, first], other
+    return greedy([c for c in candidates if c not in without], schema)
+
+
+def _saved(chosen: Iterable[Candidate]) -> float:
+    return sum(candidate.bits * (1 - candidate.lost) for candidate in chosen)
+
+
+def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
+    """Choose one by one: laws that compute exactly, then nearly, then those that put rows right; by what they save.
 
     At most one law replaces a column. Others may put it right as well, unless it is computed exactly. No column is
     computed from itself, however indirectly.
@@ -106,6 +138,8 @@ def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
         for variant in (candidate, *_turned(candidate)):
             law, owns = variant.law, replaces(variant.law, schema)
             rivals = [owners[name] for name in law.writes if name in owners]
+            if owners.keys() & {*law.writes} and isinstance(law, Area):
+                continue  # positions are learned as they are; prices of a day are no position
             if rivals and (owns or any(rival.exact for rival in rivals)) and not candidate.gaps_only:
                 continue
             if _circles(chosen, variant, later, schema):
@@ -193,9 +227,10 @@ def parse(text: str, schema: Schema) -> Law:
     # Forms with words of their own first: `area = 0 where garage is missing` is not a sum.
     for form in sorted(FORMS.values(), key=lambda form: form.law.form not in WORDED):
         computed = issubclass(form.law, Computed)
-        law = form.parse(words.removesuffix(SINGLE) if computed else text, schema)
+        law = form.parse(words.removesuffix(SINGLE).removesuffix(OR_ZERO) if computed else text, schema)
         if law is not None:
-            return replace(law, near=near, in_32_bits=single) if isinstance(law, Computed) else law
+            zero = words.removesuffix(SINGLE).endswith(OR_ZERO)
+            return replace(law, near=near, in_32_bits=single, or_zero=zero) if isinstance(law, Computed) else law
     raise SchemaError(
         f"constraint {text!r} cannot be read; write it as 'end >= start', 'total = net + tax', "
         f"'total = price * quantity', 'country from city', '{FORM}'"
@@ -238,7 +273,7 @@ def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> t
     """
     learned: list[Law] = []
     unfilled = frame
-    for law in in_order(_beside(laws, schema), schema):
+    for law in in_order(limited(_beside(laws, schema)), schema):
         own = law.learn(unfilled if isinstance(law, PutsRight) else frame, floor)
         learned.append(own)
         same = unfilled is frame

@@ -43,7 +43,7 @@ SHORTER = 0.5
 OFTEN_ZERO = 0.05
 """A part that is 0 in a larger share of rows is never computed: it would lose its zeros."""
 MINUS_PENALTY = 0.25
-"""Weight of the bits of a target that is a difference: totals are computed rather than parts."""
+"""Weight of the bits of a difference where another column is the total, which is computed rather than its parts."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def find(search: Search) -> Sequence[Candidate]:
         if numbers.distinct[target] < MIN_VALUES:
             continue
         for fit in _fits(int(target), useful, view, numbers, search.rows[0]):
-            for candidate in _oriented(int(target), fit, search):
+            for candidate in oriented(int(target), fit, search):
                 key = candidate.law.writes, frozenset(candidate.law.reads)
                 if key not in found or found[key].bits < candidate.bits:
                     found[key] = candidate
@@ -226,12 +226,13 @@ def _rounded(
     return Fit(tuple(own), tuple(kept), constant, share)
 
 
-def _oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
+def oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
     """The law for the target, and for other columns of the same sum that may be computed from it."""
     numbers = search.numbers
     columns = (target, *fit.parts)
     factors = (-1, *fit.factors)
     places = range(len(columns)) if fit.share >= MIN_SHARE else [0]
+    a_total = 1 in (factors.count(1), factors.count(-1))  # one column is the plain sum of the others
     for place in places:
         if abs(factors[place]) != 1:
             continue
@@ -240,12 +241,12 @@ def _oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
         ordered = tuple(sorted(terms, key=lambda term: (term[0] < 0, numbers.names.index(term[1]))))
         own = columns[place]
         law = Linear(target=numbers.names[own], terms=ordered, constant=sign * fit.constant)
-        candidate = _judged(law, own, search, main=place == 0)
+        candidate = _judged(law, own, search, main=place == 0, has_total=a_total)
         if candidate is not None:
             yield candidate
 
 
-def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate | None:
+def _judged(law: Linear, own: int, search: Search, *, main: bool, has_total: bool) -> Candidate | None:
     """What the law saves on held-out rows; None where it does not hold there, or a term changes nothing."""
     numbers, held = search.numbers, search.rows[1]
     if numbers.distinct[own] < MIN_VALUES:
@@ -278,7 +279,7 @@ def _judged(law: Linear, own: int, search: Search, *, main: bool) -> Candidate |
     if saved < 0.5:
         return None
     exact = bool(obeys[there].all())
-    weight = (MINUS_PENALTY if difference else 1.0) * (1.0 if main else 0.999)
+    weight = (MINUS_PENALTY if difference and has_total else 1.0) * (1.0 if main else 0.999)
     weight *= 1 + 1e-6 * own if len(places) > 1 else 1 + 1e-2 * own / len(numbers.names)  # of copies, the later one
     return Candidate(replace(law, exact=exact), saved * weight, exact, share)
 

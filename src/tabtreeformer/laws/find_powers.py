@@ -1,19 +1,22 @@
-"""Finds products of powers: `area = side * side`, `bmi = weight / height / height`, `volume = length * width * height`.
+"""Finds products of powers: `area = side * side`, `bmi = weight / height / height`, `pay = 1.5 * hours * rate`.
 
 Logarithms of positive numbers add up: columns are added one by one, fitted by least absolute deviations, and their
-exponents rounded to whole numbers. The result is checked to the last decimal, as all products are.
+exponents rounded to whole numbers. What a percentage leaves or adds (100 - x, 1 + x) takes part as a column of its
+own. The constant is the shortest number that rounding allows. The result is checked to the last decimal, as of all
+products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .find_linear import Columns, least_deviations, next_part, standardized
-from .find_product import judged_stored, nearest_constant
-from .product import Product, scaled
+from .find_product import judged_stored
+from .product import Product, divisor_of, scaled
 from .search import Candidate, Search
 
 Floats = NDArray[np.float64]
@@ -22,45 +25,119 @@ ROWS = 1_000
 """Rows that exponents are fitted on."""
 MAX_PARTS, MAX_EXPONENT = 4, 3
 MIN_VALUES = 10
-MIN_POSITIVE = 0.5
-"""Minimum share of rows in which a column is above 0; exponents are fitted on those."""
+MIN_ROWS = 50
+MAX_BELOW = 0.1
+"""Maximum share of rows in which a column is below 0; zeros are left out, because zeros times anything are 0."""
 MARGIN = 0.06
 """Maximum distance of a fitted exponent from a whole number."""
 CLOSE = 0.02
 """Maximum median distance of the logarithms for a product."""
+MAX_SHIFTED, MAX_PERCENTAGES = 60, 60
+"""Maximum number of columns like 100 - x, and of values of x."""
+MAX_AGAIN, ROUNDS = 60, 6
+"""Up to so many columns, each target is tried so many times, each time without the column that explained it best."""
+MAX_DIGITS = 5
+"""Digits of a constant, or of the number whose inverse it is."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What products are made of: columns as they are, then columns like 100 - x."""
+
+    matrix: Floats
+    """(N, F)."""
+    sources: tuple[tuple[int, float, int], ...]
+    """Per factor: the column, and for 100 - x the constant and the sign (0 for a column as it is)."""
+    allowed: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+    def columns(self, matrix: Floats, places: Sequence[int]) -> Floats:
+        """Some factors of the rows of a matrix of numbers: (N, places)."""
+        own = [
+            matrix[:, k] if not sign else base + sign * matrix[:, k]
+            for k, base, sign in map(self.sources.__getitem__, places)
+        ]
+        return np.stack(own, axis=1) if own else np.ones((len(matrix), 1))
+
+    def made_of(self, column: int) -> set[int]:
+        """Factors that are made of a column."""
+        return {k for k, (source, _, _) in enumerate(self.sources) if source == column}
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Products with a square or with more than two columns."""
-    numbers = search.numbers
-    some = search.rows[0][:: max(1, len(search.rows[0]) // ROWS)]
-    matrix = numbers.matrix[some]
-    with np.errstate(invalid="ignore"):
-        positive = (matrix > 0).sum(0) >= MIN_POSITIVE * np.maximum((~np.isnan(matrix)).sum(0), 1)
-        logs = np.log(np.where(matrix > 0, matrix, np.nan))
-    useful = np.flatnonzero((numbers.distinct >= MIN_VALUES) & positive)
-    if not len(useful):
+    """Products of powers, and columns times a constant that is no usual one."""
+    factors = _factors(search)
+    if not len(factors.targets) or len(factors.allowed) < 2:
         return []
+    some = search.rows[0][:: max(1, len(search.rows[0]) // ROWS)]
+    with np.errstate(invalid="ignore"):
+        own = factors.matrix[some]
+        logs = np.log(np.where(own > 0, own, np.nan))
     view = standardized(logs)
     found = []
-    for target in useful:
-        for parts, exponents in _fits(int(target), useful, view, logs):
-            candidate = _checked(int(target), parts, exponents, search)
-            if candidate is not None:
-                found.append(candidate)
+    for target in factors.targets:
+        pending, again = [factors.made_of(int(target))], len(factors.allowed) <= MAX_AGAIN
+        for _ in range(ROUNDS if again else 1):
+            if not pending:
                 break
+            banned = pending.pop(0)
+            best, tried = _best(int(target), banned, factors, view, logs, search)
+            found += [] if best is None else [best]
+            # The first column may hide the others, or be explained by what the second only nearly copies.
+            pending += [banned | {part} for part in tried[: 1 if best is not None else 2]]
     return sorted(found, key=lambda c: -c.bits)
 
 
+def _best(
+    target: int, banned: set[int], factors: Factors, view: Columns, logs: Floats, search: Search
+) -> tuple[Candidate | None, list[int]]:
+    """The first product that holds, and the columns that were tried: as they are, then with 100 - x, much like x."""
+    first: list[int] = []
+    for allowed in (factors.allowed[factors.allowed < len(search.numbers.names)], factors.allowed):
+        tried: list[int] = []
+        for parts, exponents in _fits(target, banned, allowed, view, logs, tried):
+            candidate = _checked(target, parts, exponents, factors, search)
+            if candidate is not None:
+                return candidate, tried
+        first = first or tried
+        if len(allowed) == len(factors.allowed):
+            break
+    return None, first
+
+
+def _factors(search: Search) -> Factors:
+    """Columns that are hardly ever negative, and what their percentages leave or add."""
+    numbers = search.numbers
+    matrix = numbers.matrix
+    sources = [(k, 0.0, 0) for k in range(len(numbers.names))]
+    there = np.maximum((~np.isnan(matrix)).sum(0), 1)
+    with np.errstate(invalid="ignore"):
+        usable = (
+            ((matrix < 0).sum(0) <= MAX_BELOW * there) & ((matrix > 0).sum(0) >= MIN_ROWS) & (numbers.distinct >= 2)
+        )
+    columns = [matrix]
+    for k in np.flatnonzero(usable & (numbers.distinct <= MAX_PERCENTAGES))[: MAX_SHIFTED // 2]:
+        low, high = np.nanmin(matrix[:, k]), np.nanmax(matrix[:, k])
+        base = 1.0 if high <= 1 and numbers.decimals[k] else 100.0
+        if low >= 0 and high <= base and numbers.distinct[k] > 2 - (base == 1.0):
+            for sign in (-1, 1):
+                sources.append((int(k), base, sign))
+                columns.append(base + sign * matrix[:, [k]])
+    allowed = np.append(np.flatnonzero(usable), np.arange(len(numbers.names), len(sources)))
+    return Factors(
+        np.hstack(columns), tuple(sources), allowed, np.flatnonzero(usable & (numbers.distinct >= MIN_VALUES))
+    )
+
+
 def _fits(
-    target: int, useful: NDArray[np.int64], view: Columns, logs: Floats
+    target: int, banned: set[int], allowed: NDArray[np.int64], view: Columns, logs: Floats, parts: list[int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Columns with whole exponents whose product is a constant away from the target."""
-    goal, parts = logs[:, target], list[int]()
+    """Factors with whole exponents whose product is a constant away from the target; `parts` records those tried."""
+    goal = logs[:, target]
     rest, rows = np.clip(view.scaled[:, target], -4, 4), view.present[:, target].copy()
-    while len(parts) < min(MAX_PARTS, len(useful) - 1):
-        part = next_part(rest, rows, view, {target, *parts}, useful)
-        if part is None or (rows & view.present[:, part]).sum() < 50:
+    while len(parts) < MAX_PARTS:
+        part = next_part(rest, rows, view, {*banned, *parts}, allowed)
+        if part is None or (rows & view.present[:, part]).sum() < MIN_ROWS:
             return
         parts.append(part)
         rows = rows & view.present[:, part]
@@ -68,7 +145,7 @@ def _fits(
         left = goal[rows] - logs[rows][:, parts] @ exponents - constant
         whole = np.rint(exponents).astype(np.int64)
         near = (np.abs(whole - exponents) <= MARGIN).all() and (np.abs(whole) <= MAX_EXPONENT).all()
-        if near and np.median(np.abs(left)) <= CLOSE and np.abs(whole).sum() > 1 and whole.any():
+        if near and np.median(np.abs(left)) <= CLOSE and whole.any():
             pairs = sorted((p, int(e)) for p, e in zip(parts, whole, strict=True) if e)
             yield tuple(p for p, _ in pairs), tuple(e for _, e in pairs)
         spread = max(4 * float(np.median(np.abs(left))), float(np.quantile(np.abs(left), 0.98)), 1e-12)
@@ -76,24 +153,52 @@ def _fits(
         rest[rows] = np.clip(left, -spread, spread) / spread
 
 
-def _checked(target: int, parts: Sequence[int], exponents: Sequence[int], search: Search) -> Candidate | None:
-    """The product with the constant and the rounding that most rows keep; None if it is a product of two columns."""
+def _checked(
+    target: int, parts: Sequence[int], exponents: Sequence[int], factors: Factors, search: Search
+) -> Candidate | None:
+    """The product with the constant and the rounding that most rows keep; None if it divides by 100 - x."""
     numbers = search.numbers
     up = [p for p, e in zip(parts, exponents, strict=True) for _ in range(e)]
     down = [p for p, e in zip(parts, exponents, strict=True) for _ in range(-e)]
-    if not up or (len(up) + len(down) == 2 and len({*up, *down}) == 2):
-        return None
     own = numbers.matrix[:, target]
+    if not up or any(factors.sources[p][2] for p in down):
+        return None
 
     def plain(matrix: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            return np.asarray(matrix[:, up].prod(1) / matrix[:, down].prod(1))
+            return np.asarray(factors.columns(matrix, up).prod(1) / factors.columns(matrix, down).prod(1))
 
-    with np.errstate(all="ignore"):
-        ratio = own / plain(numbers.matrix)
-        constant = float(nearest_constant(np.array([np.median(ratio[np.isfinite(ratio) & (own != 0)])]))[0])
-    if not constant:
-        return None
-    factors, divisors = (tuple(numbers.names[p] for p in own) for own in (up, down))
-    law = Product(target=numbers.names[target], factor=constant, factors=factors, divisors=divisors)
+    seen, step = search.rows[0], numbers.step(target) if numbers.decimals[target] is not None else None
+    constant = _constant(own[seen], plain(numbers.matrix[seen]), step)
+    if not constant or (len(up) + len(down) == 1 and float(divisor_of(constant)).is_integer()):
+        return None  # a column times a short number, which `find_product` finds
+    names = [[numbers.names[p] for p in side if p < len(numbers.names)] for side in (up, down)]
+    shifted = [(factors.sources[p][1], factors.sources[p][2], numbers.names[factors.sources[p][0]])
+               for p in up if factors.sources[p][2]]  # fmt: skip
+    law = Product(
+        target=numbers.names[target],
+        factor=constant,
+        factors=tuple(names[0]),
+        divisors=tuple(names[1]),
+        shifted=tuple(shifted),
+    )
     return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)
+
+
+def _constant(own: Floats, value: Floats, step: float | None) -> float:
+    """The shortest constant, or inverse of a constant, that nearly all roundings allow; 0 where none is short."""
+    there = np.isfinite(own) & np.isfinite(value) & (own > 0) & (value > 0)
+    if there.sum() < MIN_ROWS:
+        return 0.0
+    own, value = own[there], value[there]
+    middle = float(np.median(own / value))
+    exact = (1e-6 * own,)  # without a grid, and perhaps of 32 bits
+    for slack in (
+        exact if step is None else (0.501 * step + 1e-9 * own, 1.001 * step + 1e-9 * own)
+    ):  # results may be rounded down or up
+        for digits in range(1, MAX_DIGITS + 1):
+            for inverse in (False, True)[: 1 + (middle < 1)]:
+                short = float(f"{1 / middle if inverse else middle:.{digits}g}")
+                if short and np.mean(np.abs((value / short if inverse else value * short) - own) <= slack) >= 0.9:
+                    return 1 / short if inverse else short
+    return 0.0

@@ -17,7 +17,7 @@ from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
 from .computed import Computed, tolerance
 from .linear import Linear
-from .product import DOWN, HALF_UP, NEAREST, UP, Product, Rounded, rounded, scaled
+from .product import DOWN, HALF_UP, NEAREST, UP, Product, Rounded, is_tie, rounded, scaled
 from .search import Candidate, Numbers, Search
 
 Floats = NDArray[np.float64]
@@ -248,7 +248,10 @@ def judged_rounded(law: Computed, target: int, value: Floats, search: Search) ->
     goal, found = own[known], value[known]
     shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}
     best = max(shares, key=lambda way: shares[way])
-    return judged(replace(law, rounding=best), target, rounded(value, decimals, best), search)
+    results = rounded(value, decimals, best)
+    if best in (NEAREST, HALF_UP):
+        results = np.where(is_tie(own, value, decimals), own, results)
+    return judged(replace(law, rounding=best), target, results, search)
 
 
 def judged(law: Computed, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:

@@ -19,6 +19,7 @@ from . import (
     difference,
     elapsed,
     find_clock,
+    find_identities,
     find_linear,
     find_lookup,
     find_parts,
@@ -64,7 +65,11 @@ FORMS: Mapping[str, Form] = {
     "clock gap": Form(clock.ClockGap, lambda search: [], clock.parse_gap),
     "clock number": Form(clock.ClockNumber, find_clock.find_numbers, clock.parse_number),
     "elapsed": Form(elapsed.Elapsed, elapsed.find, elapsed.parse),
-    "linear": Form(linear.Linear, lambda search: [*find_linear.find(search), *difference.find(search)], linear.parse),
+    "linear": Form(
+        linear.Linear,
+        lambda search: [*find_identities.find(search), *find_linear.find(search), *difference.find(search)],
+        linear.parse,
+    ),
     "product": Form(
         product.Product, lambda search: [*find_product.find(search), *find_powers.find(search)], product.parse
     ),
@@ -82,9 +87,9 @@ FORMS: Mapping[str, Form] = {
     "steps": Form(steps.Steps, steps.find, steps.parse),
     "implication": Form(implication.Implication, implication.find, implication.parse),
     "combination": Form(combination.Combination, combination.find, combination.parse),
+    "order": Form(order.AtLeast, order.find, order.parse),
     "area": Form(area.Area, area.find, area.parse),
     "within": Form(within.Within, area.find_single, within.parse),
-    "order": Form(order.AtLeast, order.find, order.parse),
     "lookup": Form(lookup.Lookup, find_lookup.find, lookup.parse),
 }
 """By the name of the form (`Law.form`)."""

@@ -18,7 +18,7 @@ from ..data.rare import slice_means, supported_range
 from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
-from .base import Cells, Frame, Mask, Name
+from .base import Cells, Frame, Law, Mask, Name
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
@@ -62,6 +62,8 @@ class AtLeast(PutsRight):
     """Whether rows of the table break it."""
     zero: bool = False
     """Whether a target of 0 means "none": a house was renovated after it was built, or never."""
+    limits: tuple[tuple[Name, bool], ...] = ()
+    """Columns on the other side of the one that is moved, by other laws, and whether it is never equal to them."""
 
     @property
     def text(self) -> str:
@@ -70,7 +72,7 @@ class AtLeast(PutsRight):
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        return (self.target,) if self.downward else self.lowers
+        return (*((self.target,) if self.downward else self.lowers), *(name for name, _ in self.limits))
 
     @property
     def writes(self) -> tuple[Name, ...]:
@@ -140,24 +142,50 @@ class AtLeast(PutsRight):
             places = np.round((goal - first) / step)
             least = np.ceil(np.round((anchor - first) / step, 6))
             least = np.where(self.strict & (least * step + first <= anchor), least + 1, least)
-            places = np.maximum(places, least)
+            most = np.floor(np.round((self._limit(frame, sign)[rows] - first) / step, 6))
+            places = np.maximum(np.minimum(places, most), least)
             if step >= 1:  # whole numbers may be too large for floats
                 return int(sign) * (places.astype(np.int64) * int(step) + int(first))
             goal = np.round(places * step + first, 9)
+        else:
+            goal = np.minimum(goal, self._limit(frame, sign)[rows])
         return sign * np.maximum(goal, anchor)
+
+    def _limit(self, frame: Frame, sign: float) -> NDArray[np.float64]:
+        """How far the column may be moved without breaking other laws; infinite where none says anything."""
+        limit = np.full(frame.n_rows, np.inf)
+        for name, strict in self.limits:
+            own = np.where(frame.gaps(name), np.inf, sign * frame.values(name).astype(np.float64))
+            limit = np.minimum(limit, own - (self.grid[0] if self.grid is not None else 0.0) * strict)
+        return limit
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         plain = {"target": self.target, "lowers": list(self.lowers), "distances": list(self.distances)}
         rest = ("end", "strict", "downward", "support", "exceptions", "near", "zero")
         grid = None if self.grid is None else list(self.grid)
-        return plain | {name: getattr(self, name) for name in rest} | {"grid": grid}
+        limits = {"limits": [list(pair) for pair in self.limits]} if self.limits else {}
+        return plain | {name: getattr(self, name) for name in rest} | {"grid": grid} | limits
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AtLeast:
         """Inverse of `to_json`."""
         grid = None if data["grid"] is None else (float(data["grid"][0]), float(data["grid"][1]))
-        return cls(**{**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid})
+        plain = {**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid}
+        return cls(**plain | {"limits": tuple((name, bool(strict)) for name, strict in data.get("limits", ()))})
+
+
+def limited(laws: Sequence[Law]) -> list[Law]:
+    """The same laws; a column that is moved above some columns stays below those that other laws say."""
+    orders = [law for law in laws if isinstance(law, AtLeast) and not law.near]
+    own: list[Law] = []
+    for law in laws:
+        if isinstance(law, AtLeast):
+            others = [o for o in orders if o.writes == law.writes and o.downward != law.downward and not o.zero]
+            found = [(name, o.strict) for o in others for name in ((o.target,) if o.downward else o.lowers)]
+            law = replace(law, limits=tuple(dict.fromkeys(found)))
+        own.append(law)
+    return own
 
 
 def grid_of(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:

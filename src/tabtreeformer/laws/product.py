@@ -1,10 +1,12 @@
 """Products and quotients to the last decimal: `total = price * quantity`, `rate = 100 * tax / net`, `bmi = weight / …`.
 
-A result is rounded as the target is: to the nearest, with halves away from zero or to even, or always down.
+A factor may be what a percentage leaves: `net = price * (100 - discount) / 100`. A result is rounded as the target is:
+to the nearest, with halves away from zero or to even, or always down.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -12,7 +14,7 @@ import numpy as np
 
 from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
-from .base import Frame, Name
+from .base import Frame, Mask, Name
 from .computed import Computed, Values
 from .words import as_number, column_name, different, known, number, quoted, split
 
@@ -23,10 +25,17 @@ ROUNDINGS = (NEAREST, HALF_UP, DOWN, UP)
 
 def scaled(values: Values, factor: float) -> Values:
     """Values times a factor; a hundredth is a division by 100, which rounds as people's own computations do."""
-    inverse = round(1 / factor) if 0 < abs(factor) < 1 else 0
-    if inverse and abs(inverse * factor - 1) < 1e-12:
-        return np.asarray(values / inverse)
+    divisor = divisor_of(factor)
+    if divisor:
+        return np.asarray(values / divisor)
     return np.asarray(values if factor == 1 else values * factor)
+
+
+def divisor_of(factor: float) -> float:
+    """The number whose inverse a factor is, where that is shorter to write: 100, 1200, 173.33; otherwise 0."""
+    divisor = round(1 / factor, 6) if 0 < abs(factor) < 1 else 0.0
+    same = divisor and abs(divisor * factor - 1) < 1e-12
+    return divisor if same and len(number(divisor)) < len(number(factor)) else 0.0
 
 
 def rounded(values: Values, decimals: int, rounding: str) -> Values:
@@ -41,11 +50,38 @@ def rounded(values: Values, decimals: int, rounding: str) -> Values:
     return (np.floor(scaled + slack) if rounding == DOWN else np.ceil(scaled - slack)) / scale
 
 
+def is_tie(own: Values, exact: Values, decimals: int) -> Any:
+    """Where a number is one of the two that lie equally near to an exact result: nobody can tell which way it goes.
+
+    1.5 * 0.67 is a little less or a little more than 1.005, as people multiply.
+    """
+    scale = 10.0**decimals
+    scaled, given = exact * scale, own * scale
+    half = np.abs(np.abs(scaled - np.floor(scaled)) - 0.5) <= 1e-7 + 1e-12 * np.abs(scaled)
+    return half & (np.abs(given - scaled) <= 0.51)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rounded(Computed):
     """A law whose results are rounded as the target writes its numbers."""
 
     rounding: str = NEAREST
+
+    def exact_results(self, frame: Frame) -> Values:
+        """Results before they are rounded; 0 where a part is missing."""
+        raise NotImplementedError
+
+    def expected(self, frame: Frame) -> Values:
+        """Results on the grid of the target."""
+        return self.on_grid(self.exact_results(frame))
+
+    def holds(self, frame: Frame) -> tuple[Mask, Mask]:
+        """Where no part is missing, and where the target is as computed; halves may be rounded either way."""
+        applies, keeps = Computed.holds(self, frame)
+        if self.rounding not in (NEAREST, HALF_UP) or not (self.whole or self.decimals is not None):
+            return applies, keeps
+        own = self.levels(frame.values(self.target)).astype(np.float64)
+        return applies, keeps | (applies & is_tie(own, self.exact_results(frame), self.decimals or 0))
 
     def on_grid(self, value: Values) -> Values:
         """Results on the grid of the target."""
@@ -59,7 +95,7 @@ class Rounded(Computed):
         """Find out how halves are rounded, then as every computed column."""
         ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
         learned = [Computed.learn(replace(self, rounding=way), frame, floor) for way in ways]
-        return max(learned, key=lambda law: law.support)
+        return max(learned, key=lambda law: int(Computed.holds(law, frame)[1].sum()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,43 +106,55 @@ class Product(Rounded):
     factor: float = 1
     factors: tuple[Name, ...] = ()
     divisors: tuple[Name, ...] = ()
+    shifted: tuple[tuple[float, int, Name], ...] = ()
+    """Factors that are a constant plus or minus a column: constant, sign and column."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
         """Factors and divisors."""
-        return tuple(dict.fromkeys((*self.factors, *self.divisors)))
+        return tuple(dict.fromkeys((*self.factors, *self.divisors, *(name for _, _, name in self.shifted))))
 
     @property
     def formula(self) -> str:
         """The product as it is written in sentences."""
         words = [quoted(name) for name in self.factors]
-        inverse = round(1 / self.factor) if 0 < self.factor < 1 else 0
-        inverse = inverse if inverse and abs(inverse * self.factor - 1) < 1e-12 else 0
-        if (self.factor != 1 and not inverse) or not words:
+        words += [f"({number(base)} {'+' if sign > 0 else '-'} {quoted(name)})" for base, sign, name in self.shifted]
+        divisor = divisor_of(self.factor)
+        if (self.factor != 1 and not divisor) or not words:
             words.insert(0, number(self.factor))
         text = " * ".join(words) + "".join(f" / {quoted(name)}" for name in self.divisors)
-        text += f" / {inverse}" if inverse else ""
+        text += f" / {number(divisor)}" if divisor else ""
         return text if self.rounding in (NEAREST, HALF_UP) else f"{text} rounded {self.rounding}"
 
-    def expected(self, frame: Frame) -> Values:
-        """The product on the grid of the target; 0 where a part is missing or a divisor is 0."""
+    def exact_results(self, frame: Frame) -> Values:
+        """The product; 0 where a part is missing or a divisor is 0."""
         value: Any = np.ones(frame.n_rows)
         for name in self.factors:
             value = value * np.where(frame.gaps(name), 0, frame.values(name)).astype(np.float64)
         for name in self.divisors:
             own = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.float64)
             value = np.where(own == 0, 0.0, value / np.where(own == 0, 1.0, own))
-        return self.on_grid(scaled(value, self.factor))
+        for base, sign, name in self.shifted:
+            own = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.float64)
+            value = np.where(frame.gaps(name), 0.0, value * (base + sign * own))
+        return scaled(value, self.factor)
+
+
+_SHIFTED = re.compile(r"\*\s*\(\s*([\d.]+)\s*([-+])\s*(`[^`]*`|[^\W\d]\w*)\s*\)")
 
 
 def parse(text: str, schema: Schema) -> Product | None:
     """Read `total = price * quantity`, `rate ~ 100 * tax / net`; None where it is of another form."""
-    plain, rounding = text.strip(), NEAREST
+    shifted = tuple(
+        (float(base), 1 if sign == "+" else -1, column_name(name.strip("`"), text, schema))
+        for base, sign, name in _SHIFTED.findall(text)
+    )
+    plain, rounding = _SHIFTED.sub("", text).strip(), NEAREST
     for word in (DOWN, UP):
         if plain.endswith(f" rounded {word}"):
             plain, rounding = plain.removesuffix(f" rounded {word}"), word
     parts = split(plain)
-    if not parts.marks or parts.marks[0] not in "=~" or not set(parts.marks[1:]) & {"*", "/"}:
+    if not parts.marks or parts.marks[0] not in "=~" or not (shifted or set(parts.marks[1:]) & {"*", "/"}):
         return None
     if not set(parts.marks[1:]) <= {"*", "/"}:
         return None
@@ -120,8 +168,9 @@ def parse(text: str, schema: Schema) -> Product | None:
         else:
             (factors if mark == "*" else divisors).append(column_name(operand, text, schema))
     target = column_name(parts.operands[0], text, schema)
-    different((target, *dict.fromkeys((*factors, *divisors))), text)
-    for name in (target, *factors, *divisors):
+    read = dict.fromkeys((*factors, *divisors, *(name for _, _, name in shifted)))
+    different((target, *read), text)
+    for name in (target, *read):
         if schema.column(name).kind != NUMERIC:
             raise SchemaError(f"constraint {text!r}: column {name!r} is {schema.column(name).kind}, not numeric")
     return Product(
@@ -130,5 +179,6 @@ def parse(text: str, schema: Schema) -> Product | None:
         factor=factor,
         factors=tuple(factors),
         divisors=tuple(divisors),
+        shifted=shifted,
         rounding=rounding,
     )

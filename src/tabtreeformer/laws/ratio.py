@@ -58,14 +58,14 @@ class Ratio(Rounded):
         text = f"{'' if self.factor == 1 else f'{number(self.factor)} * '}{upper} / {lower}"
         return text if self.rounding in (NEAREST, HALF_UP) else f"{text} rounded {self.rounding}"
 
-    def expected(self, frame: Frame) -> Values:
-        """The ratio on the grid of the target; 0 where a part is missing or the divisor is 0."""
+    def exact_results(self, frame: Frame) -> Values:
+        """The ratio; 0 where a part is missing or the divisor is 0."""
         single, first, second = (
             np.where(frame.gaps(name), np.nan, frame.values(name)).astype(np.float64)
             for name in (self.single, *self.pair)
         )
         value = _ratio(single, first - second if self.minus else first + second, above=self.above)
-        return self.on_grid(np.where(np.isfinite(value), scaled(value, self.factor), 0.0))
+        return np.where(np.isfinite(value), scaled(value, self.factor), 0.0)
 
 
 def _ratio(single: Floats, pair: Floats, *, above: bool) -> Floats:
