@@ -168,8 +168,10 @@ def _checked(
         with np.errstate(all="ignore"):
             return np.asarray(factors.columns(matrix, up).prod(1) / factors.columns(matrix, down).prod(1))
 
-    seen, step = search.rows[0], numbers.step(target) if numbers.decimals[target] is not None else None
-    constant = _constant(own[seen], plain(numbers.matrix[seen]), step)
+    seen, step = search.rows[0], numbers.step(target)
+    slacks = [0.501 * step, 1.001 * step] if numbers.decimals[target] is not None else []  # also rounded down or up
+    shares = [1e-9] * len(slacks) + [1e-6] * (numbers.is_short(target) or not slacks)
+    constant = _constant(own[seen], plain(numbers.matrix[seen]), [*zip([*slacks, 0.0], shares, strict=False)])
     if not constant or (len(up) + len(down) == 1 and float(divisor_of(constant)).is_integer()):
         return None  # a column times a short number, which `find_product` finds
     names = [[numbers.names[p] for p in side if p < len(numbers.names)] for side in (up, down)]
@@ -185,17 +187,15 @@ def _checked(
     return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)
 
 
-def _constant(own: Floats, value: Floats, step: float | None) -> float:
-    """The shortest constant, or inverse of a constant, that nearly all roundings allow; 0 where none is short."""
+def _constant(own: Floats, value: Floats, slacks: Sequence[tuple[float, float]]) -> float:
+    """The shortest constant, or inverse of one, that gives nearly all results, for each slack in turn."""
     there = np.isfinite(own) & np.isfinite(value) & (own > 0) & (value > 0)
     if there.sum() < MIN_ROWS:
         return 0.0
     own, value = own[there], value[there]
     middle = float(np.median(own / value))
-    exact = (1e-6 * own,)  # without a grid, and perhaps of 32 bits
-    for slack in (
-        exact if step is None else (0.501 * step + 1e-9 * own, 1.001 * step + 1e-9 * own)
-    ):  # results may be rounded down or up
+    for step, share in slacks:
+        slack = step + share * own
         for digits in range(1, MAX_DIGITS + 1):
             for inverse in (False, True)[: 1 + (middle < 1)]:
                 short = float(f"{1 / middle if inverse else middle:.{digits}g}")
