@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tabtreeformer.evaluation.attacks.risk import Risk
-from tabtreeformer.evaluation.safety import _attack
+from tabtreeformer.evaluation.safety import _attack, _traced
 from tabtreeformer.evaluation.score import Score
 
 ALPHA = 0.05 / 7
@@ -36,3 +36,11 @@ def test_a_gap_is_a_leak_if_it_is_large_and_as_many_rows_prove_it(train, n_train
 def test_the_interval_of_a_risk_reaches_zero_where_few_rows_prove_no_gap():
     assert inferred(116, 120, 25, 30).breakdown["interval"][0] == 0
     assert inferred(1160, 1200, 250, 300).breakdown["interval"][0] > 0.3
+
+
+@pytest.mark.parametrize(("others", "leak"), [(30, False), (3000, True)])
+def test_members_beyond_the_threshold_are_traced_if_enough_held_out_rows_set_it(others, leak):
+    rows = {"members": 120, "others": others}
+    sure = {"true_positives": 8 / 120, "true_positives_interval": [0.035, 0.13], "false_positives": 0.01}
+    attack = {"auc": 0.58, "auc_interval": [0.47, 0.70], "rows": rows, **sure}
+    assert _traced(attack, 0.95).leak == leak

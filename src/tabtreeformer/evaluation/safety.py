@@ -84,11 +84,7 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
     leak = attack["auc"] > max(MEMBERSHIP, by_chance(attack, confidence))
     found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]
     share, sure = attack["true_positives"], attack["true_positives_interval"][0]
-    members, others = attack["rows"]["members"], attack["rows"]["others"]
-    # The threshold is one of the other scores: with few rows, several members may lie beyond all others by chance.
-    passed = int(attack["false_positives"] * others)
-    lucky = not is_larger(round(share * members), members, passed, others, 1 - confidence)
-    if share > FOUND and sure > attack["false_positives"] and not lucky:
+    if share > FOUND and sure > attack["false_positives"] and not _lucky(attack, 1 - confidence):
         found.append(
             Finding(measure, True, f"{share:.0%} of the training rows are recognised{by} at 1% false positives")
         )
@@ -175,7 +171,9 @@ def _attack(attack: Score, label: str, wider: float, alpha: float) -> Finding:
 
 
 def _traced(attack: Mapping[str, Any], confidence: float) -> Finding:
-    """A leak if the lower bounds, one-sided with 95 %, are above the limits of the level `balanced`."""
+    """A leak if the lower bounds, one-sided with 95 %, are above the limits of the level `balanced`; members beyond the
+    threshold count if the number of held-out rows, which set it, proves them.
+    """
     limit, scale = TRACES["balanced"], ONE_SIDED / _errors(confidence)
     area, share = attack["auc"], attack["true_positives"]
     low = area - scale * (area - attack["auc_interval"][0])
@@ -185,7 +183,18 @@ def _traced(attack: Mapping[str, Any], confidence: float) -> Finding:
         f"{attack['auc_interval'][0]:.2f} and {attack['auc_interval'][1]:.2f}, at most {limit}) and is sure of "
         f"{share:.1%} of them at 1% false positives"
     )
-    return Finding(DENSITY, low > limit or sure > TRACED, text)
+    certain = sure > TRACED and not _lucky(attack, 1 - NormalDist().cdf(ONE_SIDED))
+    return Finding(DENSITY, low > limit or certain, text)
+
+
+def _lucky(attack: Mapping[str, Any], alpha: float) -> bool:
+    """Whether chance could put as many members beyond the threshold.
+
+    It is one of the other scores: with few of these, several members may lie beyond all others by chance.
+    """
+    members, others = attack["rows"]["members"], attack["rows"]["others"]
+    passed = int(attack["false_positives"] * others)
+    return not is_larger(round(attack["true_positives"] * members), members, passed, others, alpha)
 
 
 def _errors(confidence: float) -> float:
