@@ -153,7 +153,7 @@ def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
 
 def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, float, bool, float]:
     """Laws that compute come before those that put rows right, because the former imply many of the latter."""
-    order = not candidate.exact, candidate.lost, candidate.share < NEARLY, -candidate.bits
+    order = not candidate.exact or candidate.coarse, candidate.lost, candidate.share < NEARLY, -candidate.bits
     return not replaces(candidate.law, schema), *order
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,18 +82,24 @@ def _conversion(target: int, source: int, search: Search) -> Candidate | None:
     xs, ys = x[search.rows[0]][seen], y[search.rows[0]][seen]
     slope = _slope(xs, ys)
     decimals = numbers.decimals[target]
-    tolerance = (0.5005 * numbers.step(target) if decimals is not None else 0.0) + 1e-9 * np.abs(ys)
+    slack = (0.5005 * numbers.step(target) if decimals is not None else 0.0) + 1e-9 * np.abs(ys)
     shifts = [0.0, *_short(float(np.median(ys - slope * xs)), near=3 * numbers.step(target))]
     for constant in dict.fromkeys(shifts):
         for factor in dict.fromkeys(_short(slope)):
-            if np.mean(np.abs(ys - factor * xs - constant) <= tolerance) >= MIN_SHARE:
+            if np.mean(np.abs(ys - factor * xs - constant) <= slack) >= MIN_SHARE:
                 if abs(factor) == 1:
                     return None  # a plain sum, which `find_linear` finds
                 terms = ((factor, numbers.names[source]),)
                 law = Linear(target=numbers.names[target], terms=terms, constant=constant)
                 digits = len(f"{factor:g}".lstrip("0.")) + (len(f"{constant:g}") if constant else 0)
-                return judged(law, target, factor * x + constant, search, paid=0.2 * digits)
+                straight = partial(_straight_line, source, factor, constant)
+                found = judged_stored(law, target, straight, search)
+                return None if found is None else replace(found, bits=found.bits - 0.2 * digits)
     return None
+
+
+def _straight_line(source: int, factor: float, constant: float, matrix: Floats) -> Floats:
+    return scaled(matrix[:, source], factor) + constant
 
 
 def _slope(x: Floats, y: Floats) -> float:
@@ -254,7 +261,7 @@ def judged_rounded(law: Computed, target: int, value: Floats, search: Search) ->
     return judged(replace(law, rounding=best), target, results, search)
 
 
-def judged(law: Computed, target: int, value: Floats, search: Search, paid: float = 0.0) -> Candidate | None:
+def judged(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
     """What a law saves on held-out rows."""
     numbers, held = search.numbers, search.rows[1]
     own = numbers.matrix[:, target]
@@ -269,7 +276,7 @@ def judged(law: Computed, target: int, value: Floats, search: Search, paid: floa
     left = np.where(obeys, 0.0, own - on_grid)
     bits = search.bits[numbers.names[target]]
     rest = search.length(np.where(there, left, np.nan), numbers.step(target))
-    saved = (bits - rest) * float(there.mean()) - BITS_PER_TERM * 3 / len(held) - paid
+    saved = (bits - rest) * float(there.mean()) - BITS_PER_TERM * 3 / len(held)
     if saved < 0.5:
         return None
     return Candidate(replace(law, exact=exact), saved, exact, share)

@@ -1,7 +1,9 @@
 """Which column of a law is computed: not one that would lose its zeros and round numbers.
 
 Of `tax = rate * net` any column can be computed from the others. New rows draw the parts, and parts of different rows
-do not work out to whole dollars: prices that people rounded are drawn, and what followed from them is computed.
+do not work out to whole dollars: prices that people rounded are drawn, and what followed from them is computed. And
+of `minutes = games * average` the average is computed: minutes follow from it by rounding alone, so that the average of
+new rows would be somewhat off.
 """
 
 from __future__ import annotations
@@ -21,16 +23,29 @@ MAX_LOST = 0.25
 COARSEST, FINEST = -3, 4
 """Round numbers are multiples of a thousand to a ten-thousandth; further decimals are often those of 32 bits."""
 
+MANY_DECIMALS = 10
+"""Decimals of numbers without a grid."""
+
 
 def weighed(candidate: Candidate, search: Search) -> Candidate | None:
     """The candidate with what its target would lose; None where the law has exceptions, so that it is no great loss."""
     law = candidate.law
     if not isinstance(law, Computed) or law.cycle is not None or search.frame.schema.column(law.target).kind != NUMERIC:
         return candidate
+    candidate = replace(candidate, coarse=_is_coarse(law, search))
     lost = _lost(law.learn(search.frame, search.floor), search)
     if lost <= MAX_LOST:
         return candidate
     return replace(candidate, lost=round(lost, 1)) if candidate.exact else None
+
+
+def _is_coarse(law: Computed, search: Search) -> bool:
+    """Whether a part has more decimals than the target."""
+    digits = {
+        name: MANY_DECIMALS if decimals is None else decimals
+        for name, decimals in zip(search.numbers.names, search.numbers.decimals, strict=True)
+    }
+    return any(digits.get(name, 0) > digits.get(law.target, MANY_DECIMALS) for name in law.reads)
 
 
 def _lost(law: Computed, search: Search) -> float:

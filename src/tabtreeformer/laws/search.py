@@ -38,6 +38,8 @@ class Candidate:
     """Share of the rows in which it applies that keep it: laws that nearly always hold come before mere savings."""
     lost: float = 0.0
     """Share of the zeros or round numbers of its target that are lost where it is computed."""
+    coarse: bool = False
+    """Whether its target has fewer decimals than a part, so that the part does not follow from it as exactly."""
     gaps_only: bool = False
     """Whether it only says where a column is missing, which a law that computes the column may leave open."""
 

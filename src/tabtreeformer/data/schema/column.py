@@ -29,6 +29,7 @@ from .dtypes import arrow_family, dtype_of, time_unit, time_zone
 from .forms import DAY_NUMBER, NumberForm, dates_in, is_date_form, numbers_in, write_dates
 from .kinds import CATEGORICAL, CONSTANT, DATETIME, IDENTIFIER, KINDS, NUMERIC, TEXT, TIMEDELTA
 from .meanings import MEANINGS
+from .numbers import MAX_DECIMALS
 from .values import (
     DURATION,
     LABEL,
@@ -74,6 +75,8 @@ class Column:
     ordered: bool = False
     form: str | None = None
     """How numbers or dates are written where the dtype does not say: `$1,000.00`, `%Y-%m-%d`, `date objects`."""
+    decimals: int | None = None
+    """Decimals of floats in which arithmetic left noise, which is not kept: 0.30000000000000004 is 0.3."""
     missing: str = "None"
     """The marker of missing values in an object column: None, NaN, NA or NaT."""
     placeholder: str | None = None
@@ -95,6 +98,8 @@ class Column:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SchemaError(f"column {self.name!r} cannot be of kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
+        if self.decimals is not None and not 0 <= self.decimals <= MAX_DECIMALS:
+            raise SchemaError(f"column {self.name!r} cannot have {self.decimals!r} decimals; 0 to {MAX_DECIMALS} can")
         if self.meaning is not None and self.meaning not in MEANINGS:
             raise SchemaError(
                 f"column {self.name!r} cannot mean {self.meaning!r}; known meanings: {', '.join(MEANINGS)}"
@@ -106,7 +111,7 @@ class Column:
         if self.categories is not None:
             plain |= {"categories": list(self.categories), "categories_dtype": self.categories_dtype}
             plain |= {"ordered": self.ordered}
-        names = ("form", "placeholder", "meaning", "locale", "stand_in", "low", "high")
+        names = ("form", "decimals", "placeholder", "meaning", "locale", "stand_in", "low", "high")
         extras: dict[str, Any] = {name: getattr(self, name) for name in names}
         extras |= {"values": None if self.values is None else list(self.values), "why": self.why or None}
         if self.dtype == "object":
@@ -215,6 +220,8 @@ class Column:
             series = series.sparse.to_dense()
         try:
             values = self._read(series)
+            if self.decimals is not None:
+                values = np.round(values, self.decimals)
         except (ValueError, TypeError, OverflowError, decimal.InvalidOperation) as error:
             if isinstance(error, SchemaError):
                 raise

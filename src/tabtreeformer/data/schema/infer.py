@@ -18,6 +18,7 @@ from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
 from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
+from .numbers import decimals_under_noise
 from .values import LABEL, NUMBER, TIME, as_scalar, is_widened, sort_of
 
 FEW_VALUES = 20
@@ -227,10 +228,14 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
 
 
 def _real(column: Column, present: pd.Series) -> Column:
-    """Floats; some have 64 bits but have passed through 32."""
+    """Floats: some of 64 bits have passed through 32, and arithmetic left noise in some."""
+    column = replace(column, why="numbers")
     if not column.single and is_widened(column.read(present).to_numpy()):
-        return replace(column, form=SINGLE, why="numbers that have passed through 32 bits")
-    return replace(column, why="numbers")
+        column = replace(column, form=SINGLE, why="numbers that have passed through 32 bits")
+    decimals = decimals_under_noise(column.read(present).to_numpy(), single=column.single)
+    if decimals is None:
+        return column
+    return replace(column, decimals=decimals, why=f"{column.why}, of {decimals} decimals beside noise of arithmetic")
 
 
 def _are_days(values: Any) -> bool:

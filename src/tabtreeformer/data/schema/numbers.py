@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 MAX_DECIMALS = 15
 """Maximum decimals of a double; columns that need more have no grid."""
+CLEAR = 0.001
+"""Noise is at most this share of a step of the grid; anything larger is a digit."""
+MIN_NOISY = 20
+"""Minimum number of different values; fewer could be near a grid by chance."""
 
 
 def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
@@ -15,4 +19,23 @@ def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
         for decimals in range(MAX_DECIMALS + 1):
             if np.count_nonzero(np.round(values, decimals) != values) <= spare:
                 return decimals
+    return None
+
+
+def decimals_under_noise(values: NDArray[np.float64], *, single: bool) -> int | None:
+    """Decimals of numbers that arithmetic left noise in: 0.30000000000000004 and 2.5 have one.
+
+    None where there is no noise, or where the numbers have no few decimals. Numbers of 32 bits have more noise.
+    """
+    own = count_decimals(values)
+    if own is not None and own <= (4 if single else 9):
+        return None
+    largest = float(np.abs(values).max(initial=0.0))
+    relative, near_zero = (1e-6, 5e-7 * largest) if single else (1e-12, 1e-15 * largest)
+    for decimals in range(5 if single else 7):
+        grid = np.round(values, decimals)
+        noise = np.abs(values - grid)
+        if np.all(noise <= np.maximum(relative * np.abs(grid), near_zero)):
+            clear = noise.max(initial=0.0) <= CLEAR * 10.0**-decimals
+            return decimals if clear and len(np.unique(grid)) >= MIN_NOISY else None
     return None
