@@ -315,3 +315,11 @@ def test_a_level_to_which_values_return_is_no_running_total():
     level = level.round(1)
     df = pd.DataFrame({"level": level, "change": np.diff(level, prepend=0.0).round(1)})
     assert not [t for t in found(df).texts if "running" in t]
+
+
+def test_of_an_average_the_average_is_computed_and_not_the_whole_number_that_rounds_it_away():
+    r = np.random.default_rng(0)
+    games, minutes = r.integers(20, 82, 600), r.integers(300, 3000, 600)
+    average = minutes / games * np.where(r.random(600) < 0.04, 1 + 2e-6, 1)  # some were computed elsewhere
+    df = pd.DataFrame({"games": games, "minutes": minutes, "average": average.astype(np.float32)})
+    assert [t for t in found(df, floor=5).texts if "average" in t] == ["average ~ minutes / games in 32 bits"]
