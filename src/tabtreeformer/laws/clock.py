@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..data.schema import DATETIME, NUMERIC, Column, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
-from .computed import WHOLE, Computed, Values, to_whole
+from .computed import WHOLE, Computed, Values
+from .grid import to_whole
 from .linear import PER_SECOND
 from .words import column_name, different, known, quoted
 

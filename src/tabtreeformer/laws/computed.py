@@ -16,11 +16,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.rare import likely_range
 from ..data.schema import BOOLEAN, NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
 from ..data.schema.values import stored_in_32_bits
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
+from .grid import dtype_ends, reach_of, step_of, to_whole, tolerance
 from .sentences import SINGLE, said
 from .words import quoted
 
@@ -30,8 +30,6 @@ WHOLE, REAL = "Int64", "float64"
 """Dtypes of rests."""
 MAX_DECIMALS = 9
 """Rests with more decimals are stored as they are."""
-LARGEST = 2**62
-"""Larger whole numbers are left alone: a difference could overflow."""
 
 Self = TypeVar("Self", bound="Computed")
 
@@ -195,9 +193,9 @@ class Computed(OneTarget):
         if law.exact and int((own != parts).sum()) < max(floor, 1):
             return replace(law, rest=None, gappy=bool(own.any()))
         if not law.exact and column.kind == NUMERIC and law.cycle is None and len(law.reads) == 1:
-            law = replace(law, ends=_reach(there.astype(np.float64), floor))
+            law = replace(law, ends=reach_of(there.astype(np.float64), floor))
         word = "beside" if law.exact else "-"
-        step = 1 if law.scale is None else _step(law._counts(law.rests(frame)[~frame.gaps(self.target)]), floor)
+        step = 1 if law.scale is None else step_of(law._counts(law.rests(frame)[~frame.gaps(self.target)]), floor)
         return replace(law, rest=fresh(f"{self.target} {word} ({self.formula})", frame.schema), step=step)
 
     @property
@@ -306,53 +304,6 @@ class Computed(OneTarget):
         if unknown:
             raise ValueError(f"unknown field {min(unknown)!r} of a law")
         return cls(**{name: _frozen(value) for name, value in data.items()})
-
-
-def tolerance(*, in_32_bits: bool) -> float:
-    """Relative difference of results that are the same: the last digits depend on the order of a computation."""
-    return 3e-7 if in_32_bits else 1e-9
-
-
-def to_whole(numbers: Values) -> Values:
-    """Floats as the nearest whole numbers; those outside 64 bits become 0."""
-    if numbers.dtype.kind == "i":
-        return numbers
-    with np.errstate(invalid="ignore"):
-        safe = np.where(np.abs(numbers) < float(LARGEST), numbers, 0.0)
-    return np.rint(safe).astype(np.int64)
-
-
-def dtype_ends(column: Column) -> tuple[float, float] | None:
-    """Limits of an integer dtype other than int64; None for any other column, e.g. days written as 20240131."""
-    if column.kind != NUMERIC:
-        return None
-    name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")
-    if name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
-        limits = np.iinfo(name)
-        return float(limits.min), float(limits.max)
-    if name == "uint64":
-        return 0.0, float(LARGEST)
-    return None
-
-
-def _step(counts: Values, floor: int) -> int:
-    """The step of which all whole numbers are multiples, except fewer than the floor."""
-    spare, step = max(floor - 1, 0), 1
-    if not len(counts) or np.count_nonzero(counts) <= spare:
-        return 1
-    for factor in (1000, 60, 10, 7, 5, 3, 2):
-        while np.count_nonzero(counts % (step * factor)) <= spare and step < LARGEST // 10**6:
-            step *= factor
-    return step
-
-
-def _reach(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
-    """The range of numbers that enough rows support."""
-    distinct, counts = np.unique(values, return_counts=True)
-    if floor <= 1:
-        return float(distinct[0]), float(distinct[-1])
-    low, high = likely_range(distinct, counts, floor)
-    return low, high
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
-from .computed import tolerance as slack_of
+from .grid import tolerance as slack_of
 from .linear import Linear
 from .search import Candidate, Numbers, Search
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..data.schema.values import stored_in_32_bits
 from .bits import BITS_PER_TERM
-from .computed import Computed, tolerance
+from .computed import Computed
+from .grid import tolerance
 from .linear import Linear
 from .product import DOWN, HALF_UP, NEAREST, UP, Product, Rounded, is_tie, rounded, scaled
 from .search import Candidate, Numbers, Search

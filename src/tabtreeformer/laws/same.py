@@ -18,7 +18,7 @@ import numpy as np
 from ..data.schema import BOOLEAN, Column, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
-from .computed import dtype_ends
+from .grid import dtype_ends
 from .order import comparable
 from .sentences import named, quoted
 

@@ -13,7 +13,6 @@ Missing values are taken out before reading, and put back when writing.
 from __future__ import annotations
 
 import decimal
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +32,7 @@ from .numbers import MAX_DECIMALS
 from .values import (
     DURATION,
     LABEL,
+    MARKERS,
     NUMBER,
     TIME,
     as_counts,
@@ -42,6 +42,7 @@ from .values import (
     as_ticks,
     interval_of,
     is_decimal,
+    is_single,
     sort_of,
     stored_in_32_bits,
     widened,
@@ -55,11 +56,6 @@ DATE_OBJECT, DATETIME_OBJECT = "date objects", "datetime objects"
 """Forms of object columns: Python's own numbers, decimals, dates and datetimes."""
 SINGLE = "numbers of 32 bits"
 """The form of floats of 64 bits that have passed through 32, as statistics packages store them: 3.0999999046 is 3.1."""
-
-_SINGLE_DTYPES = ("float32", "Float32", "float[pyarrow]")
-
-MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
-"""Markers of missing values in an object column."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +154,7 @@ class Column:
     @property
     def single(self) -> bool:
         """Whether values are numbers of 32 bits; they are read as the shortest decimals that write them."""
-        return self.form == SINGLE or (self.form is None and self.sort == NUMBER and self._dtype in _SINGLE_DTYPES)
+        return self.form == SINGLE or (self.form is None and is_single(self._dtype))
 
     @property
     def unit(self) -> str:

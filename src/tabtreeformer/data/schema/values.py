@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from .dtypes import arrow_family, time_zone
 
 NUMBER, TIME, DURATION, LABEL = "number", "time", "duration", "label"
 """The four sorts of values."""
+MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
+"""Markers of missing values in an object column."""
 
 
 def sort_of(dtype: Any) -> str:
@@ -141,6 +145,11 @@ def as_objects(values: Any) -> NDArray[Any]:
 
 def is_arrow_date(dtype: Any) -> bool:
     return isinstance(dtype, pd.ArrowDtype) and str(dtype.pyarrow_dtype).startswith("date")
+
+
+def is_single(dtype: Any) -> bool:
+    """Whether a dtype holds floats of 32 bits."""
+    return dtype in ("float32", "Float32", "float[pyarrow]")
 
 
 def is_decimal(dtype: Any) -> bool:

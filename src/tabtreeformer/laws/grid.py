@@ -1,0 +1,62 @@
+"""Whole numbers, steps and ranges of what laws compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rare import likely_range
+from ..data.schema import NUMERIC, Column
+
+Values = NDArray[Any]
+LARGEST = 2**62
+"""Larger whole numbers are left alone: a difference could overflow."""
+
+
+def tolerance(*, in_32_bits: bool) -> float:
+    """Relative difference of results that are the same: the last digits depend on the order of a computation."""
+    return 3e-7 if in_32_bits else 1e-9
+
+
+def to_whole(numbers: Values) -> Values:
+    """Floats as the nearest whole numbers; those outside 64 bits become 0."""
+    if numbers.dtype.kind == "i":
+        return numbers
+    with np.errstate(invalid="ignore"):
+        safe = np.where(np.abs(numbers) < float(LARGEST), numbers, 0.0)
+    return np.rint(safe).astype(np.int64)
+
+
+def dtype_ends(column: Column) -> tuple[float, float] | None:
+    """Limits of an integer dtype other than int64; None for any other column, e.g. days written as 20240131."""
+    if column.kind != NUMERIC:
+        return None
+    name = column.dtype.lower().removeprefix("arrow:").removesuffix("[pyarrow]")
+    if name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
+        limits = np.iinfo(name)
+        return float(limits.min), float(limits.max)
+    if name == "uint64":
+        return 0.0, float(LARGEST)
+    return None
+
+
+def step_of(counts: Values, floor: int) -> int:
+    """The step of which all whole numbers are multiples, except fewer than the floor."""
+    spare, step = max(floor - 1, 0), 1
+    if not len(counts) or np.count_nonzero(counts) <= spare:
+        return 1
+    for factor in (1000, 60, 10, 7, 5, 3, 2):
+        while np.count_nonzero(counts % (step * factor)) <= spare and step < LARGEST // 10**6:
+            step *= factor
+    return step
+
+
+def reach_of(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
+    """The range of numbers that enough rows support."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if floor <= 1:
+        return float(distinct[0]), float(distinct[-1])
+    low, high = likely_range(distinct, counts, floor)
+    return low, high
