@@ -129,9 +129,10 @@ def _copies(copies: Score, evaluation: Evaluation, alpha: float) -> Finding:
 def repeats(found: Mapping[str, Any], confidence: float) -> Finding:
     """Whether more of the members than of the others are repeated, beyond chance (`attacks/repeated.py`)."""
     counts = found["members_repeated"], found["members"], found["others_repeated"], found["others"]
+    explained = f", as if {found['copies']:.1%} of them were copies" if found["copies"] >= REPEATED / 10 else ""
     text = (
         f"{found['released']:,} rows repeat {counts[0]:,} of {counts[1]:,} training rows and {counts[2]:,} of "
-        f"{counts[3]:,} held-out rows, as if {found['copies']:.1%} of them were copies"
+        f"{counts[3]:,} held-out rows{explained}"
     )
     return Finding("repeated", found["copies"] > REPEATED and is_larger(*counts, 1 - confidence), text)
 

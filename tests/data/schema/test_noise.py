@@ -6,8 +6,8 @@ import pytest
 
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.data.schema import Column, Schema
-from tabtreeformer.data.schema.column import SINGLE
 from tabtreeformer.data.schema.infer import describe
+from tabtreeformer.data.schema.values import SINGLE
 
 
 def prices(decimals=2, n=300):

@@ -34,6 +34,7 @@ from .values import (
     LABEL,
     MARKERS,
     NUMBER,
+    SINGLE,
     TIME,
     as_counts,
     as_numbers,
@@ -54,8 +55,6 @@ Scalar = str | int | float | bool
 NUMBER_OBJECT, DECIMAL_OBJECT = "number objects", "decimal objects"
 DATE_OBJECT, DATETIME_OBJECT = "date objects", "datetime objects"
 """Forms of object columns: Python's own numbers, decimals, dates and datetimes."""
-SINGLE = "numbers of 32 bits"
-"""The form of floats of 64 bits that have passed through 32, as statistics packages store them: 3.0999999046 is 3.1."""
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import pandas as pd
 from pandas.api import types as ptypes
 
 from ...errors import SchemaError
-from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT, SINGLE, Column
+from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT, Column
 from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
 from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
 from .numbers import decimals_under_noise
-from .values import LABEL, NUMBER, TIME, as_scalar, is_widened, sort_of
+from .values import LABEL, NUMBER, SINGLE, TIME, as_scalar, is_widened, sort_of
 
 FEW_VALUES = 20
 """Text with at most this many values is a category, however few rows each has, unless no value repeats."""

@@ -16,6 +16,8 @@ from .dtypes import arrow_family, time_zone
 
 NUMBER, TIME, DURATION, LABEL = "number", "time", "duration", "label"
 """The four sorts of values."""
+SINGLE = "numbers of 32 bits"
+"""The form of floats of 64 bits that have passed through 32, as statistics packages store them: 3.0999999046 is 3.1."""
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
 """Markers of missing values in an object column."""
 
