@@ -82,16 +82,24 @@ def measure(table: str, seed: int, variants: list[str], data: Path, results: Pat
 
 
 def means(results: pd.DataFrame) -> str:
-    """The means over seeds, by table and variant."""
-    rows = []
-    for (table, variant), group in results.groupby(["table", "writer"], sort=False):
-        mean = group.mean(numeric_only=True)
-        rows.append([table, variant, len(group), *(f"{mean[name]:.{digits}f}" for name, digits in NUMBERS.items())])
+    """The means over seeds, by table and variant, and those over the tables of `auto`, each counting the same."""
+    numbers = list(NUMBERS)
+    by_table = results.groupby(["table", "writer"], sort=False)[numbers].mean()
+    seeds = results.groupby(["table", "writer"]).size()
+    rows = [[table, variant, seeds[table, variant], *_written(mean)] for (table, variant), mean in by_table.iterrows()]
+    rows.sort(key=lambda row: row[0])
+    tables = {variant: set(group["table"]) for variant, group in results.groupby("writer", sort=False)}
+    for variant in (v for v, own in tables.items() if own == tables.get("auto")):
+        rows.append(["all", variant, "", *_written(by_table.xs(variant, level="writer").mean())])
     head = (
         "table", "variant", "seeds", "CPU s", "relative error", "Shape error", "Trend error", "two-sample AUC",
         "attack", "found at 1 %",
     )  # fmt: skip
-    return as_table(head, sorted(rows, key=lambda row: row[0]))
+    return as_table(head, rows)
+
+
+def _written(mean: pd.Series) -> list[str]:
+    return [f"{mean[name]:.{digits}f}" for name, digits in NUMBERS.items()]
 
 
 if __name__ == "__main__":
