@@ -49,7 +49,7 @@ def test_conditions_and_gaps_are_met_by_both_networks_together(model, flowers):
 
 def test_logits_of_a_committee_are_the_weighted_sum_of_both(model):
     networks = model.fitted_.models
-    width = networks[0].config.width
+    width = networks[0]._head_table().shape[1]  # the hidden state, and what the lines between columns add
     hidden = torch.from_numpy(np.random.default_rng(0).normal(size=(5, 2 * width)).astype(np.float32))
     logs = [
         torch.log_softmax(net.slot_logits(hidden[:, k * width : (k + 1) * width], 0), 1)

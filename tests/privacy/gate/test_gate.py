@@ -56,7 +56,7 @@ def leaking(people) -> TabTreeFormer:
             target="y",
             **SMALL,
             tokens={"quantiles": 140, "rare_floor": 0},
-            model={"width": 48, "pool": 2},
+            model={"width": 48, "pool": 2, "copula": False},
             train={
                 "steps": 300, "batch_size": 70, "validate_every": 100, "patience": 100, "learning_rate": 5e-3,
                 "leaf_mask": [0, 0], "value_mask": [0, 0], "table_orders": 1, "restore_best": False,
