@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabtreeformer.config.override import BY_SOFTMAX, FITTING_ONLY, ONE_VALUE, parse_settings
-from tabtreeformer.config.presets import PRESETS, configure
+from tabtreeformer.config.presets import PRESETS, auto, configure
 from tabtreeformer.config.settings import Config, ModelConfig, TrainConfig
 from tabtreeformer.errors import ConfigError
 
@@ -114,3 +114,8 @@ def test_settings_are_read_from_text():
 def test_a_malformed_setting_says_how_to_write_one(text):
     with pytest.raises(ConfigError, match=r"section\.field=value"):
         parse_settings([text])
+
+
+@pytest.mark.parametrize(("columns", "told"), [(10, True), (300, True), (301, False), (5_000, False)])
+def test_only_networks_of_tables_that_are_not_very_wide_are_told_correlations(columns, told):
+    assert auto(1_000, n_columns=columns).model.copula is told

@@ -59,6 +59,8 @@ FEW_ROWS = 400
 """Sizes of `auto` are stated for this many rows, and grow or shrink with powers of the rows beyond them."""
 WIDE = 48
 """From this many columns on, batches shrink as rows grow longer, so that a step takes the same time and memory."""
+MAX_CORRELATED = 300
+"""Maximum number of columns whose correlations networks are told: the time that takes grows with their third power."""
 VALIDATIONS = 6
 """Validations of a network; half of them without gain end its training."""
 MAX_IDS, MIN_IDS = 300, 20
@@ -97,7 +99,7 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
             softmax="allowed",
             pool=25,
             functions=max(MIN_FUNCTIONS, ids // IDS_PER_FUNCTION),
-            copula=True,
+            copula=n_columns <= MAX_CORRELATED,
             width=width,
             feed_forward=4 * width,
             heads=4,
