@@ -48,8 +48,8 @@ def _scaled(search: Search) -> Iterator[Candidate]:
     many = np.flatnonzero(numbers.distinct >= MIN_VALUES)
     if len(many) < 2:
         return
-    matrix = numbers.matrix[search.rows[0]]
-    for target in many:
+    matrix = numbers.matrix[from_all_over(search.rows[0])]
+    for target in search.targets(many):
         for source in many:
             if source != target and _straight(matrix[:, target], matrix[:, source], numbers.step(int(target))):
                 law = _conversion(int(target), int(source), search)
@@ -59,7 +59,7 @@ def _scaled(search: Search) -> Iterator[Candidate]:
 
 def _straight(target: Floats, source: Floats, step: float) -> bool:
     """Whether a few rows lie on a straight line that is not one to one, up to rounding."""
-    there = from_all_over(np.flatnonzero(~np.isnan(target) & ~np.isnan(source)))[:PROBES]
+    there = np.flatnonzero(~np.isnan(target) & ~np.isnan(source))[:PROBES]
     if len(there) < MIN_ROWS:
         return False
     x, y = source[there], target[there]
@@ -141,7 +141,7 @@ def _pairs(search: Search) -> Iterator[Candidate]:
         parts = parts[np.argsort(-numbers.distinct[parts], kind="stable")[:MAX_COLUMNS]]
     if len(parts) < 2:
         return
-    for target in np.flatnonzero(numbers.distinct >= MIN_VALUES):
+    for target in search.targets(np.flatnonzero(numbers.distinct >= MIN_VALUES)):
         probe = numbers.matrix[probe_rows(parts, PROBES, search, int(target))]
         for a, b, divides in _matching(int(target), probe, parts, numbers):
             candidate = _product(int(target), a, b, divides, search)

@@ -49,7 +49,7 @@ def _without_zeros(search: Search, names: set[Name]) -> Search:
     matrix, distinct = numbers.matrix.copy(), numbers.distinct.copy()
     matrix[:, own] = np.where(matrix[:, own] == 0, np.nan, matrix[:, own])
     distinct[own] -= 1
-    blind = replace(search)
+    blind = replace(search, wanted=frozenset(names))
     blind.__dict__.update(rows=search.rows, numbers=replace(numbers, matrix=matrix, distinct=distinct))
     return blind
 

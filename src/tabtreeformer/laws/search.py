@@ -87,6 +87,8 @@ class Search:
     """Columns that a law computes exactly; laws that put rows right should be about learned columns."""
     own_gaps: frozenset[Name] = frozenset()
     """Those of them that are missing in rows other than their parts."""
+    wanted: frozenset[Name] | None = None
+    """Columns that laws are searched for; None for all."""
 
     @classmethod
     def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
@@ -102,6 +104,13 @@ class Search:
         own = Search(self.frame, self.floor, self.rng, self.ordered, computed, own_gaps)
         own.__dict__.update({name: value for name, value in self.__dict__.items() if name not in own.__dict__})
         return own
+
+    def targets(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the numeric columns at these places that laws are searched for."""
+        wanted = self.wanted
+        if wanted is None:
+            return places
+        return np.array([i for i in places if self.numbers.names[i] in wanted], dtype=np.int64)
 
     def once(self, what: str, compute: Callable[[Search], T]) -> T:
         """What several searches need, computed for the first of them."""
