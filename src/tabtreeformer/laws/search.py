@@ -62,7 +62,7 @@ class Numbers:
         return bool(self.single[i] or (self.decimals[i] != 0 and (stored_in_32_bits(own) == own).all()))
 
     def stored(self, target: int) -> NDArray[np.float64]:
-        """The matrix as a law about a column reads it that was computed in 32 bits (`widened_columns`)."""
+        """The matrix as a law in 32 bits about this column reads it, as `Computed` does with its `short` parts."""
         short = self.single if self.single[target] else np.array([d != 0 for d in self.decimals])
         return np.where(short, widened(self.matrix), self.matrix)
 
