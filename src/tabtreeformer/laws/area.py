@@ -39,7 +39,7 @@ PLAUSIBLE = 0.1
 """A position that belongs to its category with at least this probability is left as it is."""
 MAX_SLANT = 0.95
 PIECE_ROWS, MAX_PIECES = 20, 32
-"""Rows that a piece of an area has at least, and pieces that an area has at most."""
+"""Minimum rows per piece of an area, and maximum pieces per area."""
 FAR = 3.0
 """Deviations from the middle of a piece beyond which a position is moved into it."""
 WIDE_GAP = 0.3
@@ -251,12 +251,12 @@ def _find(search: Search) -> Sequence[Candidate]:
         if len(near) < 2 or by in taken:
             continue
         law = Area((names[near[0]], names[near[1]]), by)
-        told = _told(law.learn(seen, search.floor), held)
-        if told >= MIN_DETERMINED:
+        known = _recognised(law.learn(seen, search.floor), held)
+        if known >= MIN_DETERMINED:
             law = law.learn(search.frame, search.floor)
             taken |= set(law.targets)
             kept = law.support / max(law.support + law.exceptions, 1)
-            found.append(Candidate(law, told - 10 * len(law.areas) / search.frame.n_rows, exact=False, share=kept))
+            found.append(Candidate(law, known - 10 * len(law.areas) / search.frame.n_rows, exact=False, share=kept))
     return found
 
 
@@ -266,7 +266,7 @@ def find_single(search: Search) -> Sequence[Candidate]:
     return [candidate for candidate in within.find(search) if not taken & set(candidate.law.writes)]
 
 
-def _told(law: Area, held: Frame) -> float:
+def _recognised(law: Area, held: Frame) -> float:
     """Share of rows whose category is the likeliest one for their position."""
     points, codes = law._points(held), law._codes(held)
     rows = np.flatnonzero(~np.isnan(points.sum(1)))
@@ -300,7 +300,7 @@ def _cut(points: Floats, least: int, few: int, scale: Floats) -> list[Floats]:
 
 
 def _ends(points: Floats, floor: int) -> Floats:
-    """How far positions reach on either side, as far as enough rows tell (2, 2): low and high of each number."""
+    """How far positions reach on either side, as far as enough rows show (2, 2): low and high of each number."""
     return np.array([supported_range(*np.unique(own, return_counts=True), max(floor, 2)) for own in points.T])
 
 

@@ -1,9 +1,9 @@
 """What a law is, and the frame of plain columns that laws read and change.
 
 A law relates columns. It is *expressed* before a table is tokenized: what it determines is dropped, what it nearly
-determines is replaced by the small rest. It is *restored* after decoding: the inverse, exact to the bit for rows that
-keep it. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse. A
-law never changes a column that it reads, so that what it reads is available when it is restored.
+determines is replaced by the small residual. It is *restored* after decoding: the inverse, exact to the bit for rows
+that keep it. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse.
+A law never changes a column that it reads, so that what it reads is available when it is restored.
 """
 
 from __future__ import annotations

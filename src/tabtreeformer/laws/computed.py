@@ -1,8 +1,8 @@
-"""Columns that a law computes from others, exactly or up to a rest (a residual).
+"""Columns that a law computes from others, exactly or up to a residual.
 
 A law says what its target should be (`expected`, in which missing parts count as 0). Where it is exact and the gaps of
-the target follow from those of its parts, the target is dropped; otherwise a column with the rest takes its place:
-target minus expected, which is 0 in rows that keep the law. The target is computed from any rest, exact to the bit.
+the target follow from those of its parts, the target is dropped; otherwise a column with the residual takes its place:
+target minus expected, which is 0 in rows that keep the law. The target is computed from any residual, exact to the bit.
 Where the target is 0 in rows of its own (`revenue = rate * nights, or 0`: a booking was cancelled), a flag for these
 rows takes its place.
 """
@@ -27,9 +27,9 @@ from .words import quoted
 Values = NDArray[Any]
 OR_ZERO = ", or 0"
 WHOLE, REAL = "Int64", "float64"
-"""Dtypes of rests."""
+"""Dtypes of residuals."""
 MAX_DECIMALS = 9
-"""Rests with more decimals are stored as they are."""
+"""Residuals with more decimals are stored as they are."""
 
 Self = TypeVar("Self", bound="Computed")
 
@@ -41,29 +41,29 @@ class Computed(OneTarget):
     form: ClassVar[str]
     target: Name
     exact: bool = True
-    """No row breaks it, or too few to learn from: the rest matters only in rows in which a part is missing."""
+    """No row breaks it, or too few to learn from: the residual matters only in rows in which a part is missing."""
     near: bool = False
     """Whether rows break it, but too few to learn from."""
     in_32_bits: bool = False
-    """Whether it was computed from numbers of 32 bits as they are stored, and its results are stored so."""
+    """Whether it was computed from numbers as 32 bits store them, with results that 32 bits store too."""
     short: tuple[Name, ...] = ()
-    """In that case: the parts that are stored so; the others are whole or have 64 bits."""
+    """In that case: the parts that 32 bits store; the others are whole or have 64 bits."""
     rest: Name | None = None
-    """The column that holds the rest; None where there is none."""
+    """The column that holds the residual; None where there is none."""
     whole: bool = True
     """Whether the target is read as whole numbers."""
     decimals: int | None = None
     """Decimals of a target that is not a whole number; None where it has no grid."""
     step: int = 1
-    """Whole rests are multiples of this."""
+    """Whole residuals are multiples of this."""
     window: int | None = None
-    """In a cycle: the smallest rest; the others are less than a cycle above it."""
+    """In a cycle: the smallest residual; the others are less than a cycle above it."""
     gappy: bool = True
-    """Without a rest: whether the target is missing where a part is; otherwise it never is."""
+    """Without a residual: whether the target is missing where a part is; otherwise it never is."""
     or_zero: bool = False
     """Whether the target may be 0 instead: `rest` is then the flag that says where."""
     ends: tuple[float, float] | None = None
-    """Limits of the target's dtype; where the rest is learned, the range of the target."""
+    """Limits of the target's dtype; where the residual is learned, the range of the target."""
     support: int = 0
     exceptions: int = 0
 
@@ -100,7 +100,7 @@ class Computed(OneTarget):
 
     @property
     def text(self) -> str:
-        """`=` where it always holds, `~` where the rest is learned."""
+        """`=` where it always holds, `~` where the residual is learned."""
         end = f"{OR_ZERO if self.or_zero else ''}{SINGLE if self.in_32_bits else ''}"
         sentence = f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}{end}"
         return said(sentence, near=self.near and self.exact)
@@ -128,7 +128,7 @@ class Computed(OneTarget):
         if not self.or_zero:
             return applies, keeps
         zero = self._zero(frame)
-        # A part that is missing says nothing but 0, because the flag leaves no room for a number.
+        # A missing part can only mean 0, because the flag leaves no room for a number.
         applies = applies | (frame.present(self.target) & ~zero)
         return applies, keeps | (applies & zero)
 
@@ -171,7 +171,7 @@ class Computed(OneTarget):
         return numbers if self.decimals is None else np.round(numbers, self.decimals)
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count support and exceptions in all rows, and find out whether a rest is left."""
+        """Count support and exceptions in all rows, and find out whether a residual is left."""
         column = frame.schema.column(self.target)
         there = frame.values(self.target)[~frame.gaps(self.target)]
         whole = self._is_whole(there)
@@ -200,13 +200,13 @@ class Computed(OneTarget):
 
     @property
     def scale(self) -> int | None:
-        """Counts per unit of a rest that is stored as whole numbers; None where it has no grid."""
+        """Counts per unit of a residual that is stored as whole numbers; None where it has no grid."""
         if self.whole:
             return 1
         return None if self.decimals is None or self.decimals > MAX_DECIMALS else 10**self.decimals
 
     def _counts(self, rests: Values) -> Values:
-        """Rests as whole numbers."""
+        """Residuals as whole numbers."""
         assert self.scale is not None
         return rests if self.whole else to_whole(rests * self.scale)
 
@@ -214,7 +214,7 @@ class Computed(OneTarget):
         return values.dtype.kind in "iu"
 
     def _find_window(self, frame: Frame) -> int:
-        """Where a cycle of rests begins: after its widest empty interval."""
+        """Where a cycle of residuals begins: after its widest empty interval."""
         assert self.cycle is not None
         there = frame.present(self.target, *self.reads)
         rests = np.unique(replace(self, window=0).rests(frame)[there])
@@ -223,23 +223,23 @@ class Computed(OneTarget):
         gaps = np.diff(np.append(rests, rests[0] + self.cycle))
         widest = int(np.argmax(gaps))
         start = int(rests[(widest + 1) % len(rests)])
-        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that the rest of no single row is stored
+        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that the residual of no single row is stored
         return start if start <= self.cycle // 2 else start - self.cycle
 
     def reshape(self, schema: Schema) -> Schema:
-        """The target dropped, or replaced by its rest."""
+        """The target dropped, or replaced by its residual."""
         if self.rest is None:
             return replaced(schema, self.target, [])
         if self.or_zero:
             return replaced(
                 schema, self.target, [Column(self.rest, BOOLEAN, "boolean", why=f"whether {self.target!r} is 0")]
             )
-        why = f"what {self.target!r} is beside {self.formula}"
+        why = f"the difference of {self.target!r} from {self.formula}"
         dtype = REAL if self.scale is None else WHOLE
         return replaced(schema, self.target, [Column(self.rest, NUMERIC, dtype, why=why)])
 
     def express(self, frame: Frame) -> Frame:
-        """Replace the target by its rest."""
+        """Replace the target by its residual."""
         schema = self.reshape(frame.schema)
         if self.rest is None:
             return frame.changed(schema, {})
@@ -255,7 +255,7 @@ class Computed(OneTarget):
         return frame.changed(schema, {self.rest: Cells(np.where(gaps, 0, rests), gaps)})
 
     def log_scale(self, frame: Frame) -> NDArray[np.float64]:
-        """Counts of the rest per unit of the target."""
+        """Counts of the residual per unit of the target."""
         if self.or_zero:
             return np.zeros(frame.n_rows)
         return np.full(frame.n_rows, np.log((self.scale or 1) / self.step))

@@ -54,7 +54,7 @@ class Curve(Computed):
 
     @property
     def formula(self) -> str:
-        """The function as a sentence has it."""
+        """The function as it is written in sentences."""
         return f"{self.function}({quoted(self.source)})"
 
     def expected(self, frame: Frame) -> Values:
@@ -88,7 +88,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _is_side(law: Curve, digits: float) -> bool:
-    """Whether it takes the root of whole numbers, which are rather squares: `area = side * side` is always whole."""
+    """Whether it takes the root of whole numbers, which are rather squares of it: `side * side` is always whole."""
     return law.function == "sqrt" and digits == 0
 
 

@@ -1,4 +1,4 @@
-"""What people demand of a column by constants: `fare > 0`, `if payment = 'cash' then tip = 0`.
+"""What people demand of a column in terms of constants: `fare > 0`, `if payment = 'cash' then tip = 0`.
 
 Such sentences are given, never searched for. The column stays as it is, so that a writer learns it from the rows; rows
 that break the demand are put right with values that rows in the same case have.
@@ -194,7 +194,7 @@ class Demand(OneTarget, PutsRight):
 
 
 def merged(laws: Sequence[Demand]) -> list[Demand]:
-    """The same demands; those of one column under the same causes are one, so that a row is put right by all."""
+    """The demands, those on one column under the same causes merged, so that a row is put right for all at once."""
     found: dict[Any, Demand] = {}
     for law in laws:
         key = (law.target, law.causes, law.near)

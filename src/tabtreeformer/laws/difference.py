@@ -29,7 +29,7 @@ PROBES = 400
 MIN_VALUES = 10
 MIN_EQUAL, PEAK = 0.05, 3.0
 """Minimum share of rows in which two columns are equal, not counting rows at the most common value of either; and how
-many times as many rows that must be as have any other difference."""
+many times as many rows as have any other difference."""
 MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 1.0, 1.0, 2.5
 """Minimum bits that a difference saves: in the other rows where many are equal, for times, and for other numbers."""
 MIN_SAVED_SAME = 0.2
@@ -39,7 +39,7 @@ MAX_OUTSIDE = 0.02
 MAX_GROWTH = 0.2
 """… and maximum rank correlation between the size of differences and the columns."""
 MIN_COVERED = 0.98
-"""The direction is preferred in which the base is present, and the difference positive, in this share of rows."""
+"""The preferred direction has the base present, and a positive difference, in at least this share of rows."""
 MIN_SPAN = 3.0
 """For a column that others may be a share of: minimum ratio of its largest numbers to its smallest."""
 NARROWER = 0.7
@@ -190,7 +190,7 @@ def _ratio(
 
 
 def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, search: Search) -> float:
-    """Held-out bits per row that a rest saves compared with the numbers themselves."""
+    """Held-out bits per row that a residual saves compared with the numbers themselves."""
     if there.sum() < 50:
         return 0.0
     origin = float(np.nanmin(own))

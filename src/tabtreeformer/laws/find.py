@@ -32,7 +32,7 @@ from .words import turned
 NEARLY = 0.9
 """Minimum share of rows for a law to hold "nearly always"."""
 MAX_COMPARED, MAX_LEFT_OUT, MIN_BETTER = 200, 8, 1.0
-"""Up to so many exact laws, each of the first is left out by trial, if that saves so many bits per row."""
+"""With at most this many exact laws, each of the first ones is left out if that saves this many bits per row."""
 MIN_ROWS = 50
 """Minimum number of rows; fewer prove nothing."""
 WORDED = (
@@ -103,10 +103,10 @@ def _same_gaps(search: Search, name: Name, law: Law) -> bool:
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """Choose so that the whole table gets shortest: greedily, unless more is saved without the first of some laws.
+    """Choose so that the whole table gets as short as possible: greedily, unless leaving out a first law saves more.
 
-    A gross pay is the sum of a net pay and its deductions, and each deduction is a share of the gross: the sum is to
-    give the net pay, though the gross takes more bits.
+    A gross pay is the sum of a net pay and its deductions, and each deduction is a share of the gross: the sum
+    should give the net pay, although the gross takes more bits.
     """
     candidates = list(candidates)
     exact = [c for c in candidates if c.exact and replaces(c.law, schema)]

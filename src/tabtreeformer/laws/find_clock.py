@@ -101,7 +101,7 @@ def _between(
             yield from _exact(start, end, name, share, (bits, search.length(count, 1.0)), search)
             return
         if known.sum() < MIN_THERE * (~np.isnan(minutes[end])).sum():
-            continue  # where minutes are missing, the rest would be the whole difference
+            continue  # where minutes are missing, the residual would be the whole difference
         length = search.length(_centred(left), 1.0)
         if best is None or length < best[0]:
             best = length, name

@@ -1,4 +1,4 @@
-"""Finds sums that hold in nearly every row, or leave a rest of few values.
+"""Finds sums that hold in nearly every row, or leave a residual of few values.
 
 For each target, columns are added one by one, each time the one that explains most of what is left (orthogonal matching
 pursuit, on the rows in which all of them have a value), and fitted by least absolute deviations, which is robust to
@@ -37,7 +37,7 @@ MIN_SHARE = 0.9
 """Minimum share of the rows in which a law applies that keep it, for an identity."""
 MIN_CORRELATION = 0.1
 FEW_VALUES, FEW_SHARE = 40, 0.9
-"""A rest has few values if this many cover this share of the rows."""
+"""A residual has few values if this many cover this share of the rows."""
 SHORTER = 0.5
 """… and it must take at most this share of the target's bits."""
 OFTEN_ZERO = 0.05
@@ -97,7 +97,7 @@ def standardized(matrix: Floats) -> Columns:
 def _fits(
     target: int, useful: NDArray[np.int64], view: Columns, numbers: Numbers, seen: NDArray[np.int64]
 ) -> Iterator[Fit]:
-    """The sum for a target that most rows keep, if any: first identities, then sums with a rest of few values."""
+    """The sum for a target that most rows keep, if any: first identities, then sums with a residual of few values."""
     matrix = numbers.matrix[seen]
     goal = matrix[:, target]
     parts: list[int] = []

@@ -130,7 +130,7 @@ def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
     beam: list[tuple[tuple[int, ...], Codes, float]] = [((k,), parts[k], telling[k]) for k in near[:BEAM]]
     for _ in range(MAX_KEYS - 1):
         wider: dict[tuple[int, ...], tuple[Codes, float]] = {}
-        for before, codes, told in beam:
+        for before, codes, known in beam:
             for k in near:
                 names = tuple(sorted((*before, k)))
                 if k in before or names in wider:
@@ -140,7 +140,7 @@ def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
                 if size > min(MAX_VALUES, len(both) // 2):
                     continue
                 tells = information(both, own)
-                if tells > told + 0.02 * total:
+                if tells > known + 0.02 * total:
                     wider[names] = both, tells
         exact = [n for n, (both, _) in wider.items() if _determined(both, own[None])[0]]
         exact = [n for n in exact if _determined(_whole(columns, n), columns.matrix[[target]])[0]]

@@ -31,7 +31,7 @@ MAX_LABELS = 60
 NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")
 """Parts that labels may name."""
 MIN_YEARS, FIRST, LAST = 3, 1500, 2200
-"""Years that times must span for another year to be near theirs, and what is a year at all."""
+"""Years that times must span for another year to be near theirs, and the range of numbers that are years."""
 MIN_SAVED = 1.0
 """Bits per row that writing a year as a difference must save."""
 LONG = ("days since 1970", "hours since 1970", "seconds since 1970", "milliseconds since 1970", "day number")

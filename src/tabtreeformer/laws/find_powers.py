@@ -2,7 +2,7 @@
 
 Logarithms of positive numbers add up: columns are added one by one, fitted by least absolute deviations, and their
 exponents rounded to whole numbers. What a percentage leaves or adds (100 - x, 1 + x) takes part as a column of its
-own. The constant is the shortest number that rounding allows. The result is checked to the last decimal, as of all
+own. The constant is the shortest number that rounding allows. The result is checked to the last decimal, as for all
 products.
 """
 
@@ -35,7 +35,7 @@ CLOSE = 0.02
 MAX_SHIFTED, MAX_PERCENTAGES = 60, 60
 """Maximum number of columns like 100 - x, and of values of x."""
 MAX_AGAIN, ROUNDS = 60, 6
-"""Up to so many columns, each target is tried so many times, each time without the column that explained it best."""
+"""Up to this many columns, each target is tried this many times, each time without the column explaining it best."""
 MAX_DIGITS = 5
 """Digits of a constant, or of the number whose inverse it is."""
 
@@ -65,7 +65,7 @@ class Factors:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Products of powers, and columns times a constant that is no usual one."""
+    """Products of powers, and columns times an unusual constant."""
     factors = _factors(search)
     if not len(factors.targets) or len(factors.allowed) < 2:
         return []

@@ -17,7 +17,7 @@ from .base import Frame, Law, Name
 from .forms import FORMS
 
 EVERY_ROW, LEARNED = "every row keeps", "also learned"
-"""How a law is announced that every new row keeps, and how one that some rows of the table break."""
+"""How laws are announced: one that every new row keeps, and one that some rows of the table break."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Laws:
 
 
 def always(law: Law) -> bool:
-    """Whether a law has no exception and says nothing of `nearly`, `often` or `about`: every new row keeps it."""
+    """Whether a law has no exception and does not say `nearly`, `often` or `about`: every new row keeps it."""
     if law.form == "same":  # "often equals", however often
         return False
     return not law.exceptions and getattr(law, "exact", True) and not getattr(law, "near", False)

@@ -18,7 +18,7 @@ from .search import Candidate, Search
 MIN_ZEROS, MIN_OTHERS = 0.02, 50
 """Minimum share of rows that are 0, and minimum number of other rows."""
 MIN_BESIDE = 0.5
-"""Minimum share of the zeros that the law alone does not give: otherwise they are but rows in which a part is 0."""
+"""Minimum share of the zeros that the law alone does not give: otherwise they are just rows in which a part is 0."""
 
 
 def find(search: Search, exact: Iterable[Law]) -> list[Candidate]:
@@ -55,7 +55,7 @@ def _without_zeros(search: Search, names: set[Name]) -> Search:
 
 
 def _holds(law: Computed, search: Search) -> bool:
-    """Whether all rows keep the law, and zeros are no mere results of it."""
+    """Whether all rows keep the law, and its zeros are not merely results of it."""
     learned = law.learn(search.frame, search.floor)
     if learned.exceptions:
         return False

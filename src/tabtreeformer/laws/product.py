@@ -51,9 +51,9 @@ def rounded(values: Values, decimals: int, rounding: str) -> Values:
 
 
 def is_tie(own: Values, exact: Values, decimals: int) -> Any:
-    """Where a number is one of the two that lie equally near to an exact result: nobody can tell which way it goes.
+    """Where a number is one of the two nearest to a result halfway between them: either way of rounding is right.
 
-    1.5 * 0.67 is a little less or a little more than 1.005, as people multiply.
+    1.5 * 0.67 is a little less or a little more than 1.005, depending on how people multiply.
     """
     scale = 10.0**decimals
     scaled, given = exact * scale, own * scale
@@ -92,7 +92,7 @@ class Rounded(Computed):
         return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))
 
     def learn(self: AnyRounded, frame: Frame, floor: int) -> AnyRounded:
-        """Find out how halves are rounded, then as every computed column."""
+        """Find out how halves are rounded, then learn like any computed column."""
         ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
         learned = [Computed.learn(replace(self, rounding=way), frame, floor) for way in ways]
         return max(learned, key=lambda law: int(Computed.holds(law, frame)[1].sum()))

@@ -1,7 +1,7 @@
 """Ratios with a sum in them: `rate = 100 * won / (won + lost)`, `margin = (price - cost) / price`.
 
-One column stands above or below two that are added or subtracted. All such triples of columns are tried on a few rows;
-what fits them is checked to the last decimal in all rows that are read.
+One column is divided by the sum or the difference of two others, or the other way round. All such triples of columns
+are tried on a few rows; what fits them is checked to the last decimal in all rows that are read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .words import column_name, number, quoted
 Floats = NDArray[np.float64]
 
 MIN_VALUES, MAX_COLUMNS, PROBES = 10, 24, 12
-"""Values of a column that is computed; columns that triples are searched among; rows that they are tried on."""
+"""Minimum values of a computed column; maximum columns to search for triples; rows that triples are tried on."""
 NEEDED = 10
 """Probe rows that must fit."""
 FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
@@ -34,7 +34,7 @@ FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio(Rounded):
-    """A constant times a column and two that are added or subtracted, one above the other."""
+    """A constant times the ratio of a column and the sum or difference of two others, either way up."""
 
     form: ClassVar[str] = "ratio"
     factor: float = 1
@@ -52,7 +52,7 @@ class Ratio(Rounded):
 
     @property
     def formula(self) -> str:
-        """The ratio as a sentence has it."""
+        """The ratio as it is written in sentences."""
         pair = f"({quoted(self.pair[0])} {'-' if self.minus else '+'} {quoted(self.pair[1])})"
         upper, lower = (pair, quoted(self.single)) if self.above else (quoted(self.single), pair)
         text = f"{'' if self.factor == 1 else f'{number(self.factor)} * '}{upper} / {lower}"

@@ -50,7 +50,7 @@ def given_second(laws: Laws, frame: Frame, shares: Iterable[Share], floor: int) 
 
 
 def _possible(laws: Laws) -> Iterator[Share]:
-    """Parts of sums whose other parts and rest are learned as they are."""
+    """Parts of sums whose other parts and residual are learned as they are."""
     left = laws.expressed_schema
     for law in laws.laws:
         if not isinstance(law, Linear) or law.units or any(factor != 1 for factor, _ in law.terms) or law.constant:

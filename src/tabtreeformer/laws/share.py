@@ -1,7 +1,7 @@
 """A column that is often a round share of another: a tax of 7 or 19 percent, a tip of a fifth, a discount.
 
     tax ~ share of net
-    tip ~ share of total - tip        where the total is known from the tip, its other parts and its rest
+    tip ~ share of total - tip        where the total is known from the tip, its other parts and its residual
 
 The share is learned instead of the column: a round one wherever it gives the value back to the last decimal, so that
 few shares cover most rows, and the exact quotient elsewhere. Where the other rows are rounded themselves, e.g. tips in
@@ -52,10 +52,10 @@ class Share(OneTarget):
     target: Name
     base: Name
     without: bool = False
-    """Whether the whole is the base minus the target, i.e. its other parts and the rest that a sum leaves."""
+    """Whether the whole is the base minus the target, i.e. its other parts and the residual that a sum leaves."""
     parts: tuple[Name, ...] = ()
     rest: tuple[Name, float] | None = None
-    """The column of that rest, and the value of one of its counts."""
+    """The column of that residual, and the value of one of its counts."""
     column: Name = ""
     """The column that replaces it."""
     common: tuple[float, ...] = ()

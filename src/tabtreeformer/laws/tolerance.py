@@ -1,7 +1,7 @@
 """A sum that holds within a tolerance: `total = net + tax ± 0.01`.
 
 Such sentences are given, never searched for. The total stays a column of its own; where it is further off than the
-tolerance it is written anew, as far from the sum as totals of the table are.
+tolerance it is replaced by one as far from the sum as totals of the table are.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Tolerance(OneTarget, PutsRight):
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Write totals anew that are too far from their sums, except for the table's own share of exceptions."""
+        """Replace totals that are too far from their sums, except for the table's own share of exceptions."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(rows):

@@ -36,7 +36,7 @@ MIN_BITS = 1.5
 MIN_VALUES, MAX_MODE = 50, 0.1
 """Minimum distinct values, and maximum share of the most common: otherwise the numbers are labels, not positions."""
 MIN_EXPLAINED = 0.5
-"""Minimum share of the variance in ranks that the category explains, for a closer look."""
+"""Minimum share of the variance in ranks that the category explains, for it to be looked at more closely."""
 MAX_CATEGORIES = 500
 MAX_RANK_CORRELATION = 0.8
 """A number can be a category, as a zip code is, if the other number correlates less with it than this."""
