@@ -49,8 +49,8 @@ class TogetherOptions:
         list[str] | None,
         typer.Option(
             metavar="TABLE",
-            help="Of several tables: one without parents that stays as it is, because its rows are public and no "
-            "persons, e.g. countries. Can be given more than once.",
+            help="Of several tables: one without parents that stays as it is, because its rows are public and not "
+            "about persons, e.g. countries. Can be given more than once.",
         ),
     ] = None
     dangling: Annotated[

@@ -45,7 +45,9 @@ class QuestionOptions:
     ] = None
     start_keys: Annotated[
         int | None,
-        typer.Option(help="Rows written before, whose keys are taken: new keys go on after them.", show_default=False),
+        typer.Option(
+            help="Rows written before, whose keys are taken: new keys continue after them.", show_default=False
+        ),
     ] = None
     keys: Annotated[
         list[str] | None,

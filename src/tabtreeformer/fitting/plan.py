@@ -22,7 +22,7 @@ PASSES = 4
 TRAINING = 0.6
 """Share of a budget in which networks learn."""
 OVERRUN = 1.25
-"""A fit that takes more times its budget than this says so."""
+"""A fit that takes more than this many times its budget says so."""
 MIN_ROWS = 2_000
 """No budget learns fewer rows, if there are as many: they take seconds."""
 
@@ -45,5 +45,5 @@ def overrun(record: Mapping[str, Any], budget_seconds: float | None) -> str | No
     took, most = record["fit_seconds"], f"training, which a budget can end, {duration(training)} of them"
     return (
         f"the fit took {duration(took)} instead of {duration(budget_seconds)} ({most}): laws, trees and the verdict "
-        f"need their time; constraints=None, privacy='off', fewer columns or preset 'trees' take less"
+        f"take time too; constraints=None, privacy='off', fewer columns or preset 'trees' take less"
     )

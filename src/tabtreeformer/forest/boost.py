@@ -26,7 +26,7 @@ from .tree import LEAF, Ids, Tree
 MAX_LEAVES = 8
 """Bits of a byte."""
 MAX_ROUNDS, RATE, PATIENCE = 150, 0.1, 10
-"""Boosted trees at most, what each adds, and how many without gain on other rows end it."""
+"""Maximum boosted trees, the rate of each, and how many without gain on other rows end it."""
 MIN_GAIN = 0.1
 """Share of the variance that boosting must explain beyond the sum of one number per slot.
 
@@ -220,5 +220,5 @@ def _left(node: Mapping[str, Any], size: int) -> NDArray[np.bool_]:
 
 
 def _bits(first: int, last: int) -> np.uint8:
-    """The leaves from one to before another, as bits."""
+    """The leaves from `first` up to, but without, `last`, as bits."""
     return np.uint8(sum(1 << leaf for leaf in range(int(first), int(last))))

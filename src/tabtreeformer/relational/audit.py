@@ -1,8 +1,8 @@
-"""Does the file of a database hold anything of a few units? Rare is what fewer units than the floor have.
+"""Does the file of a database hold anything that only a few units have? Rare values are those of fewer than the floor.
 
-A purpose that one customer has in a hundred payments is as rare as one that occurs once. Looked for are texts in all
-bytes, and numbers of many digits in all that is written as a number. Tables that are kept as they are (`keep`) are
-public and left out.
+A purpose that one customer has in a hundred payments is as rare as one that occurs once. It looks for texts in all
+bytes, and for numbers of many digits in everything that is written as a number. Tables that are kept as they are
+(`keep`) are public and left out.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from .followed import Floats, as_numbers, decimals_of, is_measured, is_time
 from .rows import Groups, Ints
 
 MIN_ROWS, MIN_VALUES, MIN_SHARE = 50, 8, 0.98
-"""Minimum neighbours that add up, different steps, and the share of the neighbours that do."""
+"""Minimum number of neighbours that add up and of different steps, and minimum share of neighbours that add up."""
 MAX_SPREAD = 0.3
 """A time is counted from one of the parent if that leaves at most this share of its spread."""
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
@@ -34,7 +34,7 @@ class Balance:
     part: Name
     factor: int
     from_zero: bool
-    """Whether the first row's is its part; otherwise it starts as it was written."""
+    """Whether the first row equals its part; otherwise it starts as it was written."""
     decimals: int
 
     @property

@@ -28,7 +28,7 @@ from .weights import exchanged
 from .writing import Written, children_of, choose_in_loop, choose_parents, foreign_key, write_children
 
 PIECE_ROWS = 200_000
-"""Rows of a piece of a table that no other table points to. A change changes the rows of larger tables."""
+"""Rows per piece of a table that no other table points to. Another number would give larger tables other rows."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Drawing:
     written: dict[str, Written] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     tallies: dict[tuple[str, Name], Tally] = field(default_factory=dict)
-    """Of each column that follows from children, by its table."""
+    """By table and column, for columns that follow from children."""
 
     def draw(self) -> dict[str, pd.DataFrame]:
         """All tables, parents first."""
@@ -68,7 +68,7 @@ class Drawing:
             yield name, whole
 
     def _totals_of(self, name: str) -> list[Total]:
-        """Totals that are computed: not of rows that were given, nor where a condition is on what they change."""
+        """Totals to compute: none for rows that were given, nor where a condition is on a column that they change."""
         table, asked = self.learned[name], {*self.asked.conditions.get(name, {})}
         tied = {str(total.column) for total in table.totals}
         laws = _laws_of(table) if tied and asked else None
@@ -256,7 +256,7 @@ class Drawing:
     ) -> pd.DataFrame:
         """The table itself: further parents chosen, keys written, columns in their order.
 
-        Of a piece are given how often each further parent is wanted, by link, and the first key with its seed.
+        For a piece, the caller says how often each further parent is wanted, by link, and the first key with its seed.
         """
         plan, rng = table.plan, np.random.default_rng(child(seed, 3))
         if table.kept is not None:

@@ -34,7 +34,7 @@ def with_values(frame: pd.DataFrame, new: Mapping[Name, pd.Series], laws: Laws |
 
 
 def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int) -> pd.DataFrame:
-    """Rows whose columns `new` stay, if laws can be kept so; what these are computed from is moved."""
+    """Rows with their columns `new` unchanged, if laws can be kept that way; what these are computed from is moved."""
 
     def restored(expressed: pd.DataFrame) -> pd.DataFrame:
         return laws.restore(expressed, np.random.default_rng(seed)).set_axis(frame.index)
@@ -53,7 +53,7 @@ def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int)
 
 
 def _moved(expressed: pd.DataFrame, column: Name, new: Floats, restored: Restore) -> pd.DataFrame:
-    """Expressed rows of which a computed column has new values, as far as one column can lead there."""
+    """Expressed rows in which a computed column has new values, as far as moving one column can give them."""
     lever, slope = _lever(expressed, column, restored)
     if lever is None:
         return expressed
@@ -88,7 +88,7 @@ def _put(frame: pd.DataFrame, name: Name, numbers: Floats) -> pd.DataFrame:
 
 
 def like(numbers: Floats, column: pd.Series) -> pd.Series:
-    """Numbers in the dtype of a column; where they are missing and it cannot be, the column stays."""
+    """Numbers in the dtype of a column, which stays as it is where they are missing and it cannot be."""
     if is_time(column):
         times = pd.Series(pd.to_datetime(numbers, unit="us"), index=column.index)
         return times.astype(column.dtype)

@@ -60,7 +60,7 @@ class Sequences:
 
 
 def as_names(keep: Sequence[str]) -> tuple[str, ...]:
-    """Names of tables; one text is an error, whose letters would be taken for names."""
+    """Names of tables; a single text is an error, because its letters would be taken for names."""
     if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
         raise ConfigError(f"keep takes a list of names of tables, e.g. ['countries'], got {keep!r}")
     return tuple(keep)

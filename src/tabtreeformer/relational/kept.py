@@ -1,4 +1,4 @@
-"""Tables that are kept as they are: countries, products, circuits, whose rows are public and no persons.
+"""Tables that are kept as they are: countries, products, circuits, whose rows are public and not about persons.
 
 Every new database has all of their rows, with their keys. How many rows of other tables belong to each is learned:
 where fewer units than the floor have them, the row gets what is usual for such rows.
@@ -70,9 +70,7 @@ def check_kept(keep: Sequence[str], plans: Mapping[str, TablePlan], sizes: Mappi
             parent = plans[name].main.parent  # type: ignore[union-attr]
             raise ConfigError(f"table {name!r} belongs to {parent!r} and cannot be kept as it is")
         if name == unit:
-            raise ConfigError(
-                f"the rows of {name!r} are to be protected (unit), so that they cannot be kept as they are"
-            )
+            raise ConfigError(f"the rows of {name!r} are to be protected (unit) and cannot be kept as they are")
         if sizes[name] > MAX_KEPT:
             raise ConfigError(f"table {name!r} has {sizes[name]:,} rows; at most {MAX_KEPT:,} can be kept as they are")
 

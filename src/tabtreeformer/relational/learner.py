@@ -195,7 +195,7 @@ class Learner:
         if plan.main is None and extended.counts and len(extended.frame) < MIN_UNITS and self._floor(2) > 1:
             self.progress.note(
                 f"table {plan.name}: values that fewer than {self._floor(2)} of its rows have are not written; if its "
-                f"rows are public and no persons, keep them as they are with keep=[{plan.name!r}]"
+                f"rows are public and not about persons, keep them as they are with keep=[{plan.name!r}]"
             )
 
     def _kept(

@@ -45,7 +45,7 @@ class RelationalTabTreeFormer:
         for rare values, the halves for the networks and the verdict count these units. By default the topmost parents.
     keep
         Tables without parents that every new database has as they are, e.g. ["countries", "products"]: their rows are
-        public and no persons. Nothing in them is protected.
+        public and not about persons. Nothing in them is protected.
     dangling
         What to do with a key that points to no row: `error`, or `missing` to learn it as a missing key.
     random_state
@@ -222,13 +222,13 @@ class RelationalTabTreeFormer:
         target
             A folder, which gets one file per table; for one table with groups, a file.
         n
-            As of `sample`.
+            As for `sample`.
         ending
             Of the files in a folder: .csv, .parquet or .jsonl.
         overwrite
             Replace files that exist.
         **question
-            `scale`, `given`, `children` and `random_state`, as of `sample`. The rows are those of `sample`.
+            `scale`, `given`, `children` and `random_state`, as for `sample`. The rows are those of `sample`.
 
         Returns
         -------

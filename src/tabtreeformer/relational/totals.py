@@ -1,6 +1,6 @@
 """Totals: columns of a parent that follow from its children, e.g. the amount of an order from its items.
 
-Found are sums, numbers, means, first and last values of a column of the children, or of the product of two (pieces
+It finds counts, sums, means, lowest and highest values of a column of the children, or of the product of two (pieces
 times price). In a new database the parent's column is computed from the children that were written, and what a law
 computes from it follows.
 """
@@ -29,7 +29,7 @@ MIN_VALUES = {"count": 3, "mean": 8, "sum": 8, "first": 8, "last": 8}
 MAX_COLUMNS, MAX_FACTORS = 20, 6
 """Columns of the children that are tried, and those whose products are tried."""
 EXTREME = "max|min|best|worst|high|low|first|last|peak|top"
-"""What the name of a number says that is the lowest or highest of the children."""
+"""Words in the name of a number that is the lowest or highest of the children."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def find_totals(
 
 
 def _possible(name: str, parts: tuple[Name, ...], *, is_time: bool) -> tuple[str, ...]:
-    """What a column of the parent may be: the end of numbers only by its name, because a price is often the lowest."""
+    """What a column of the parent may be: of numbers, an end only by its name, because a price is often the lowest."""
     if not parts:
         return ("count",)
     ends = ("first", "last")

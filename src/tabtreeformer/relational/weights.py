@@ -1,8 +1,8 @@
 """How much the values of a parent's columns weigh by the children that parents with them have.
 
-Of 200 teams few have most of the results: if the largest one is drawn with a rare nationality, thousands of results are
+Few of 200 teams have most of the results: if the largest one is drawn with a rare nationality, thousands of results are
 wrong. What parents know of their children is therefore exchanged between them, until every value has about the share of
-the children that it has in the data. Kept are shares of values that at least `floor` parents have.
+the children that it has in the data. Only shares of values that at least `floor` parents have are stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_LABELS = 200
 TOLERANCE = 0.01
 """Mean share of the children that may be in the wrong place."""
 ROUNDS, TRIES = 400, 1_000
-"""Exchanges at most, and pairs that are compared for each."""
+"""Maximum number of exchanges, and pairs that are compared for each."""
 PATIENCE = 50
 """Rounds in a row without a gain after which the rest is left; fewer where these have seen all pairs of few rows."""
 

@@ -1,8 +1,8 @@
-"""Two networks that draw each row together, for tables of so few rows that half of them teaches one network little.
+"""Two networks that draw each row together, for tables so small that one network learns little from half of the rows.
 
 Each network has learned from its own half, so that the logarithms of their chances add up as independent evidence does
 (Tresp, "A Bayesian Committee Machine", 2000): the sum is sharper than either where both agree, and flat where they do
-not. How much of the sum counts is `sampling.committee`; the nearer networks are to the truth, the less is right.
+not. How much of the sum counts is `sampling.committee`; the nearer networks are to the truth, the less of it is right.
 
 Shapes: `B` rows, `S` ids of a slot, `d` width.
 """

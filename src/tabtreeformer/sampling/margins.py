@@ -1,8 +1,8 @@
 """Margins: the share of each id among the rows that a network writes, corrected to its share among the rows learned.
 
 A network trained on masked rows and smoothed targets is a little off in the shares of single columns, which are what a
-table says most surely. Each slot's logits are shifted by one number per id, found while rows are drawn slot by slot, so
-that later slots are corrected given corrected ones.
+table shows most reliably. Each slot's logits are shifted by one number per id, found while rows are drawn slot by slot,
+so that later slots are corrected given corrected ones.
 
 Shapes: `N` rows, `L` positions, `B` rows drawn, `S` ids of a slot.
 """

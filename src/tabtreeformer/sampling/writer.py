@@ -1,6 +1,6 @@
 """What draws rows of ids: the networks with their prompts, or a forest.
 
-Queries, the gate and streaming know this protocol and not who is behind it. What a writer has learned is part of
+Queries, the gate and streaming know this protocol and not what is behind it. What a writer has learned is part of
 `Fitted`, which keeps it in the model file.
 
 Shapes: `n` or `N` rows, `D` value slots, `S` ids of a slot.

@@ -52,14 +52,14 @@ def check_text(text: str) -> None:
     for number, size in enumerate(sizes.tolist()):
         block = text[start : start + size]
         if size < 1 or not block.startswith(f"Tree={number}\n") or not block.endswith("\n"):
-            raise ValueError(f"tree {number} has not the size that is stated")
+            raise ValueError(f"tree {number} does not have the stated size")
         _check_tree(_fields(block.splitlines()[1:], _PER_TREE), n_features)
         start += size
     if start != last:
         raise ValueError("there are more trees than are stated")
     for line in text[last:].splitlines():
         if not _TAIL.fullmatch(line):
-            raise ValueError(f"{line[:40]!r} is no line of a LightGBM model")
+            raise ValueError(f"{line[:40]!r} is not a line of a LightGBM model")
 
 
 def _fields(lines: list[str], known: set[str], flags: tuple[str, ...] = ()) -> dict[str, str]:
@@ -69,7 +69,7 @@ def _fields(lines: list[str], known: set[str], flags: tuple[str, ...] = ()) -> d
         if not line or line in flags:
             continue
         if found is None or found[1] not in known or found[1] in fields:
-            raise ValueError(f"{line[:40]!r} is no line of a LightGBM model")
+            raise ValueError(f"{line[:40]!r} is not a line of a LightGBM model")
         fields[found[1]] = found[2]
     return fields
 
@@ -156,7 +156,7 @@ def _int(fields: Mapping[str, str], name: str, low: int, high: int) -> int:
 def _ints(fields: Mapping[str, str], name: str) -> NDArray[np.int64]:
     words = fields.get(name, "").split()
     if not all(_INT.fullmatch(word) for word in words):
-        raise ValueError(f"{name} of a LightGBM model are no whole numbers")
+        raise ValueError(f"{name} of a LightGBM model are not whole numbers")
     return np.array([int(word) for word in words], dtype=np.int64)
 
 
@@ -164,5 +164,5 @@ def _floats(fields: Mapping[str, str], name: str) -> NDArray[np.float64]:
     words = fields.get(name, "").split()
     beyond = _NARROWER.get(name, _BEYOND)
     if not all(_FLOAT.fullmatch(word) or word in beyond for word in words):
-        raise ValueError(f"{name} of a LightGBM model are no numbers")
+        raise ValueError(f"{name} of a LightGBM model are not numbers")
     return np.array([float(word) for word in words], dtype=np.float64)

@@ -100,7 +100,7 @@ def _split(path: Path, feature: int, threshold: float, every: Codes, left: bool)
 def _last_below(border: float, *, itself: bool) -> float:
     """The largest number that in single precision is below a border, or no more than it.
 
-    XGBoost and CatBoost see numbers in single precision: what they hold for equal to the border need not be.
+    XGBoost and CatBoost see numbers in single precision: what they take for equal to the border need not be.
     """
     near = np.float32(border)
     other = np.nextafter(near, np.float32(math.inf if itself else -math.inf))

@@ -82,7 +82,7 @@ def test_keys_of_one_row_each_are_taken_in_order(orders):
         ({"order_id": [1, 1, 2, 3, 4]}, "given twice"),
         ({"customer_id": []}, "5 rows need as many keys"),
         ({"customer_id": ["a"]}, "do not fit its dtype int64"),
-        ({"amount": [1.0]}, "no key: its values are learned"),
+        ({"amount": [1.0]}, "not a key: its values are learned"),
     ],
 )
 def test_keys_that_cannot_be_taken_are_an_error(orders, keys, error):

@@ -76,7 +76,7 @@ def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> N
         As `source` of `read_table`; `-` is standard output. A file is replaced; a table of a database only with
         `overwrite=True`.
     **options
-        As of `read_table`, and `neutralize` and `overwrite`.
+        As for `read_table`, and `neutralize` and `overwrite`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def is_csv(target: str | os.PathLike[str]) -> bool:
 
 
 def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
-    """Refuse early a place where no table can be written, rather than after hours of work."""
+    """Refuse a place where no table can be written at once, rather than after hours of work."""
     from ...errors import import_extra
 
     chosen = TableOptions(**options)

@@ -49,7 +49,7 @@ def open_chunks(
     kinds
         Kinds of columns that are not to be inferred, e.g. {"zone": "categorical"}.
     **options
-        As of `read_table`.
+        As for `read_table`.
 
     Examples
     --------

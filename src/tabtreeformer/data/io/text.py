@@ -1,8 +1,8 @@
 """CSV: any separator, encoding and quoting, read without changing codes that only look like numbers.
 
 A file is read twice. The first pass looks at every field as text, checks that all rows are as long as the header and
-determines what each column is; the second lets pandas parse it as exactly that. pandas alone would pad short rows, make
-1234 of the zip code 01234, 120000.0 of the part number 12e4 and a gap of Namibia's NA, and say nothing.
+determines what each column is; the second lets pandas parse it as exactly that. pandas alone would pad short rows and
+silently turn the zip code 01234 into 1234, the part number 12e4 into 120000.0 and Namibia's NA into a gap.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Column:
             moment = pd.Timestamp(end) if self.sort == TIME else pd.Timedelta(end)
             return float(moment.as_unit(self.unit).asm8.astype(np.int64))
         except (TypeError, ValueError, OverflowError) as error:
-            raise SchemaError(f"column {self.name!r}: {end!r} is no end of a range of {self.sort}s") from error
+            raise SchemaError(f"column {self.name!r}: {end!r} cannot be the end of a range of {self.sort}s") from error
 
     def with_kind(self, kind: str) -> Column:
         """Return the column as another kind; an error if that is impossible."""

@@ -19,7 +19,7 @@ from ..score import Measurement
 from .auc import auc
 
 MAX_ROWS = 20_000
-"""Rows of each table at most."""
+"""Maximum number of rows of each table."""
 TWINS = 0.35
 """Chance seldom gives an AUC below this; rows that are in both tables do."""
 MAX_CATEGORIES = 32

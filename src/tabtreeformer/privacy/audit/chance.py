@@ -1,4 +1,4 @@
-"""Numbers that know nothing of the rows match their values all the same: do they so more often than by chance?
+"""Numbers that do not depend on the rows match their values now and then: do they match more often than by chance?
 
 A count of 12,345 rows is now and then somebody's balance, and an end of an interval, half a step beside the column's
 grid, is now and then half way between two neighbours. Such matches are a finding only where a place of the file has

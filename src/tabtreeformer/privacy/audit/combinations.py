@@ -49,7 +49,7 @@ def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:
 
 
 def thin_shares(fitted: Fitted, floor: int) -> Iterator[Finding]:
-    """Counts in the leaves of trees that write of which too few rows are behind each."""
+    """Counts in the leaves of trees that write that too few rows are behind."""
     counts = [] if fitted.forest is None else [c.counts for slot in fitted.forest.slots for c in slot.counts]
     thin = sum(int((leaf < floor).sum()) for leaf in counts)
     if thin:

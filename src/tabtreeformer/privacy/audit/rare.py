@@ -180,7 +180,7 @@ def _is_inside(text: bytes, data: bytes) -> bool:
 
 
 def _joins(beside: bytes, end: bytes) -> bool:
-    """Whether a letter goes on what a text ends with: digits go on digits and points, letters go on letters."""
+    """Whether a letter continues what a text ends with: digits continue digits and points, letters continue letters."""
     if end.isdigit():
         return beside.isdigit() or beside == b"."
     return end.isalpha() and beside.isalpha()

@@ -125,7 +125,7 @@ class Plan:
         """Noisy count from which a found value is kept: one that a single row has hardly ever gets there.
 
         A row can bring one new value to each of the histograms, so that the chance is shared among them. Noise is
-        rounded to whole rows, and the threshold is rounded up, so that no noise passes which would not have unrounded.
+        rounded to whole rows, and the threshold is rounded up, so that rounding lets nothing pass that noise would not.
         """
         if not self.n_found:
             return 0.0

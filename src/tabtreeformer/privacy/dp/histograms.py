@@ -64,7 +64,7 @@ class Histograms:
     def find(self, values: Secret[np.object_]) -> tuple[dict[Any, float], float]:
         """Values that many rows have, with their noisy counts, and the noisy count of rows without one.
 
-        A value that a single row has is let through hardly ever.
+        A value that a single row has is hardly ever let through.
         """
         self._spend()
         assert self._found_left > 0, "more lists of values than the plan has"
@@ -77,7 +77,7 @@ class Histograms:
         return found, float(noisy[0])
 
     def clear(self, n_cells: int, wrong: float = 0.01) -> float:
-        """A count that noise alone lifts any of this many empty cells to with this chance at most."""
+        """The count that noise alone gives any of this many empty cells with at most this probability."""
         return self.sigma * max(CLEAR, float(ndtri(1 - wrong / n_cells)))
 
     def present(self, missing: float) -> float:

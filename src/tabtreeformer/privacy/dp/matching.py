@@ -1,7 +1,7 @@
 """After training: biases are moved until the network's own rows have the frequencies of the noisy counts.
 
-Noise on gradients shakes even what was known before training. The counts are private already, and so are the rows that
-the network draws: comparing them costs nothing.
+Noise on gradients disturbs even what was known before training. The counts are private already, and so are the rows
+that the network draws: comparing them costs nothing.
 """
 
 from __future__ import annotations

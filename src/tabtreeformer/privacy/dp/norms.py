@@ -27,7 +27,7 @@ class RowNorms:
             raise ConfigError("differential privacy has no trees: their leaves are learned from rows without noise")
         self.model = model
         values, head = model.smooth_values, model.smooth_head
-        # What a gradient that reaches a row of an embedding table counts, its own weight and the smooth ones together.
+        # How much a gradient that reaches a row of an embedding table counts: its own weight and the smooth ones.
         self._values = values.own[:, 0] ** 2 + values.functions().square().sum(1)
         self._head = head.own[:, 0] ** 2, head.functions()
         self._seen: list[tuple[nn.Module, tuple[Any, ...], Tensor]] = []
@@ -56,7 +56,7 @@ class RowNorms:
         self._seen.append((module, inputs, output))
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         for handle in self._handles:
             handle.remove()
 

@@ -24,14 +24,14 @@ WHOLE_OCTAVES = range(53)
 PARTS = 16
 """Cells per octave."""
 EVEN = 64
-"""Cells that cut the whole range evenly, besides."""
+"""In addition, cells that divide the whole range evenly."""
 FEW = 256
 """Up to this many possible values have a cell each."""
 MAX_IDS = 64
 ASTRAY = 1e-4
-"""Chance that the range of a column reaches to an octave in which there is nobody: it would be mostly empty."""
+"""Chance that the range of a column reaches to an octave without rows: it would be mostly empty."""
 THIN = 2.0
-"""Rows beyond an end of the range may be as many as this many standard deviations of noise."""
+"""Maximum rows beyond an end of the range, in standard deviations of the noise."""
 DECIMALS = 6
 """Maximum number of decimals that a column is found to have; one with more has no grid."""
 
@@ -82,7 +82,7 @@ def find_decimals(values: Secret[np.float64], make: Histograms) -> int | None:
 
 
 def first_clear(counts: Floats, make: Histograms) -> int:
-    """The first place after which no more rows lie than noise, or one in a hundred, would make."""
+    """The first place after which there are no more rows than noise, or one row in a hundred, would make."""
     more = counts[::-1].cumsum()[::-1]
     enough = max(make.clear(len(counts)) * np.sqrt(len(counts)), 0.01 * counts.sum())
     return next((k for k in range(len(counts) - 1) if more[k + 1] <= enough), len(counts) - 1)
@@ -151,7 +151,7 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
     cuts = np.unique(np.concatenate([*edges, [0.0]]))
     cuts = cuts[(cuts >= low) & (cuts <= high)]
     if step is None:
-        if low <= 0 <= high:  # rows that have zero itself are kept apart: counts and amounts are full of them
+        if low <= 0 <= high:  # rows that are exactly zero are kept apart: counts and amounts are full of them
             place = int(np.searchsorted(cuts, 0.0))
             cuts = np.insert(cuts, place, 0.0)
         return cuts[:-1], cuts[1:]
@@ -162,7 +162,7 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
 
 
 def smoothed(counts: Floats) -> Floats:
-    """Counts that nothing is below zero in: the nearest running total that never falls."""
+    """Counts none of which is below zero: those of the nearest running total that never falls."""
     from sklearn.isotonic import isotonic_regression
 
     total = isotonic_regression(np.clip(counts.cumsum(), 0, max(counts.sum(), 1.0)))

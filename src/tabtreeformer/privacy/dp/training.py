@@ -63,7 +63,7 @@ def train_private(
 
 
 class PrivateLearner:
-    """A network that learns by noisy sums of clipped gradients, for a number of steps that no row has a say in."""
+    """A network that learns by noisy sums of clipped gradients, for a number of steps that depends on no row."""
 
     converged = False
     """Nothing is validated."""

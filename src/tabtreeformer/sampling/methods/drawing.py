@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Further(TypedDict, total=False):
-    """What is seldom asked for; `TabTreeFormer.sample` says what each means."""
+    """What is seldom asked for; `TabTreeFormer.sample` explains each."""
 
     leaf: tuple[int, int] | None
     start_keys: int | None
@@ -102,7 +102,7 @@ class Drawing(Asked):
             where rows share keys, rows that share one share one of these, else each row takes the next.
         accept_risk
             Write more rows than the level of privacy holds for (`safe_rows` in the verdict); otherwise that is an
-            error. Rows of several calls add up, which no call can know.
+            error. Rows of several calls add up, which a single call cannot see.
 
         Returns
         -------
@@ -132,16 +132,16 @@ class Drawing(Asked):
         accept_risk: bool = False,
         **wanted: Unpack[Wanted],
     ) -> Iterator[Any]:
-        """Write rows as tables of `batch_size` rows, one after the other, of which one at a time is in memory.
+        """Write rows as tables of `batch_size` rows, one after the other, with one at a time in memory.
 
         Parameters
         ----------
         n, random_state, output, accept_risk
-            As of `sample`. The rows are those of `sample` with the same `random_state`, whatever the batch size.
+            As for `sample`. The rows are those of `sample` with the same `random_state`, whatever the batch size.
         batch_size
             Rows per table; the last may have fewer.
         **wanted
-            `given`, `balance`, `mix`, `leaf`, `start_keys` and `keys`, as of `sample`.
+            `given`, `balance`, `mix`, `leaf`, `start_keys` and `keys`, as for `sample`.
 
         Examples
         --------
@@ -172,9 +172,9 @@ class Drawing(Asked):
         target
             A file, or a folder: a name that ends in a slash.
         n, random_state
-            As of `sample`. The rows are those of `sample` with the same `random_state`.
+            As for `sample`. The rows are those of `sample` with the same `random_state`.
         batch_size
-            Rows per part, about. Parts are kept beside the target until all are there.
+            Approximate number of rows per part. Parts are kept beside the target until all are there.
         resume
             Continue a run to the same target that was stopped or killed.
         workers
@@ -182,7 +182,7 @@ class Drawing(Asked):
         engine
             `processes`, or `ray` for a cluster that sees the same folder.
         **options
-            `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as of `sample`; and the options
+            `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as for `sample`; and the options
             of `write_table`.
 
         Examples

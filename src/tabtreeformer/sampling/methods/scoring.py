@@ -60,7 +60,7 @@ class Scoring(Asked):
         n
             Number of rows to return.
         strict
-            As of `log_prob`.
+            As for `log_prob`.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Scoring(Asked):
         Parameters
         ----------
         df, target, random_state, strict
-            As of `predict_proba`.
+            As for `predict_proba`.
 
         Examples
         --------

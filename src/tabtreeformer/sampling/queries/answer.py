@@ -127,7 +127,7 @@ def _classes(fitted: Fitted, name: Name) -> Labels:
     if classes is None:
         raise ConditionError(
             f"column {name!r} is {codec.column.kind} and has no classes to share out; whole numbers with few values "
-            f"are classes, of others schema.with_kind({name!r}, 'categorical') makes classes when fitting"
+            f"are classes, and schema.with_kind({name!r}, 'categorical') makes other numbers classes when fitting"
         )
     return classes
 

@@ -48,8 +48,8 @@ def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -
     place = fitted.codec.place_of(name)
     if column.kind != IDENTIFIER or place is None:
         raise ConditionError(
-            f"column {name!r} is {column.kind}, no key: its values are learned, and given={{{name!r}: …}} asks for "
-            f"some; schema.with_kind({name!r}, 'identifier') makes it a key"
+            f"column {name!r} is {column.kind}, not a key: its values are learned, and given={{{name!r}: …}} asks "
+            f"for some; schema.with_kind({name!r}, 'identifier') makes it a key"
         )
     shared = bool(getattr(fitted.codec.columns[place].inner, "repeats", ()))
     if len(values) < (1 if shared else n):
@@ -57,5 +57,5 @@ def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -
             f"{n:,} rows need as many keys of {name!r}, no two of which are equal; {len(values):,} given"
         )
     if not shared and len(set(values)) < len(values):
-        raise ConditionError(f"keys of {name!r} are of one row each, but some were given twice")
+        raise ConditionError(f"each key of {name!r} belongs to one row, but some were given twice")
     return shared

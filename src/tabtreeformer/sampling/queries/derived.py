@@ -32,7 +32,7 @@ SECANTS, PASSES = 4, 2
 
 @dataclass(frozen=True)
 class Goal:
-    """What a computed column shall be."""
+    """What a computed column must be."""
 
     column: Column
     condition: Condition | None = None
@@ -86,7 +86,7 @@ class Goal:
         return np.asarray(found, dtype=np.bool_)
 
     def nearest(self, values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Of numbers, the nearest that are as asked; `rows` are the places of the values among all rows."""
+        """For numbers, the nearest that are as asked; `rows` are the places of the values among all rows."""
         if self.values is not None:
             wanted = self.values.iloc[rows]
             goal = values.astype(np.float64)
@@ -212,7 +212,7 @@ class _Solver:
     """By how much the column is moved first; a part of its range where it is None."""
 
     def run(self, rng: np.random.Generator) -> pd.DataFrame:
-        """The rows with the column moved; those that cannot be solved are as near as came out."""
+        """The rows with the column moved; those that cannot be solved come as near as the search did."""
         start, there = self._values(self.rows)
         computed = self._restored(self.rows, rng)
         reached, wanted = self._levels(computed), self._wanted(computed)

@@ -17,7 +17,7 @@ from ..writer import Writer, allowed_by_slot
 from .derived import Goal, all_met, distance, solve
 
 POOL, MIN_POOL = 4, 256
-"""Rows that are drawn for each that is taken where a computed column is asked for, and the least of them."""
+"""Rows drawn for each that is taken where a computed column is asked for, and their minimum number."""
 SPARE, MIN_SPARE = 2, 32
 """Rows that are solved for, for each that is taken, and at least this many more."""
 PATIENCE = 8

@@ -61,7 +61,7 @@ def whole_rows(fitted: Fitted, df: pd.DataFrame, expressed: pd.DataFrame) -> Giv
     if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.model.any_order:
         return Given({}, ids, known)
     cells = df.copy()
-    for source in fitted.tree_encoder.sources:  # trees know a way for what is missing
+    for source in fitted.tree_encoder.sources:  # trees have a branch for missing values
         name = source.column.name
         cells[name] = cells[name].where(pd.Series(source.knows(df), index=df.index))
     leaves = fitted.leaf_model.leaves(fitted.tree_encoder.features(cells))

@@ -43,7 +43,7 @@ def predict(
 ) -> pd.Series:
     """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others.
 
-    Whole numbers with few values are classes: nobody means 2.85 by a class of 1, 2 or 3.
+    Whole numbers with few values are classes: nobody expects 2.85 among the classes 1, 2 and 3.
     """
     fitted.schema.column(target)
     if fitted.codec.place_of(target) is None:

@@ -26,7 +26,7 @@ class Rule:
     leaf: int
     conditions: dict[Name, Condition]
     share: float
-    """Of the rows that prompts were kept from; NaN where the leaf was masked in all."""
+    """Share among the stored prompts that show a leaf of this tree; NaN where none does."""
     text: str
 
 

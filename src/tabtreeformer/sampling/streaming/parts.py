@@ -44,7 +44,7 @@ def join(parts: Sequence[Path], target: Path, form: str) -> None:
     with replacing(target) as temporary:
         if form == "parquet":
             _join_parquet(parts, temporary)
-        else:  # text in parts is text, and so it is packed: readers take one packed piece after the other
+        else:  # texts one after the other are a text, also packed: readers unpack one piece after the other
             with temporary.open("wb") as whole:
                 for part in parts:
                     with part.open("rb") as piece:

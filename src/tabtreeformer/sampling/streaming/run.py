@@ -35,7 +35,7 @@ from .work import WORK, PartWriter, part_name
 MAX_CELLS = 4_000_000
 """Maximum of values in a part: it is held in memory as a whole."""
 MANY = 100_000
-"""More rows than this are streamed unless the user decides."""
+"""More rows than this are streamed unless the user decides otherwise."""
 MIN_PARTS = 64
 """Parts are smaller where the rows would make fewer: what an interruption loses is one of them."""
 RUN_FILE, MODEL_FILE = "run.json", "model.tabtree"
@@ -49,7 +49,7 @@ class StreamTarget:
 
     path: Path
     place: Place
-    """The file, or what a part is called like."""
+    """The file; for a folder, one whose form parts have."""
     options: TableOptions
     given_options: Mapping[str, Any]
     one_file: bool
@@ -162,7 +162,7 @@ def stream(
             for number in left:
                 here.write(number)
         else:
-            SampleRequest.from_json(request.to_json())  # what another process cannot read is said here
+            SampleRequest.from_json(request.to_json())  # what another process cannot read is an error here
             write_archive(folder / MODEL_FILE, members)
             files = {"model": folder / MODEL_FILE}
             for _, rows in engines.run(workers.work, left, settings, files, engine=workers.engine, workers=workers.n):

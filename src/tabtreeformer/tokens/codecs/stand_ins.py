@@ -230,7 +230,7 @@ class StandIn:
             raise ValueError("a stand-in has a class that it does not have")
         forms = data.get("n_forms", 1)
         if forms not in (1, 3) or (forms == 3 and data["meaning"] not in (PERSON, FIRST)):
-            raise ValueError("a stand-in tells people apart that it cannot")
+            raise ValueError("a stand-in distinguishes people that it cannot")
         return cls(data["meaning"], data["locale"], str(data["digest"]), part, data["fallback"], int(forms))
 
 

@@ -1,9 +1,9 @@
 """Work that other processes do, on this machine or on a cluster; engines know nothing of models or tables.
 
 Work is named by a text, `module:name`: what it names is called once in each worker, with plain settings and the
-paths of files, and returns a function of one job. Jobs and results are what JSON can say. A worker that dies is
-replaced and its job is done again, so that work has to leave nothing half done: the same job twice must be the same as
-once.
+paths of files, and returns a function of one job. Jobs and results are plain JSON. A worker that dies is
+replaced and its job is done again, so that work has to leave nothing half done: doing a job twice must
+leave the same as doing it once.
 """
 
 from __future__ import annotations
