@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from tabtreeformer import RelationalTabTreeFormer, Schema, evaluate_database
-from tabtreeformer.data.links import find_links
+from tabtreeformer.data.link_search import find_links
 
 from .pages import as_table, put
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import Schema, evaluate_database
-from tabtreeformer.data.links import find_links
+from tabtreeformer.data.link_search import find_links
 
 SCRIPT = """
 import json, sys, warnings

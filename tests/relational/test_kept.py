@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import RelationalTabTreeFormer
-from tabtreeformer.data.links import find_links
+from tabtreeformer.data.link_search import find_links
 from tabtreeformer.errors import ConfigError, SchemaError
 from tabtreeformer.evaluation.databases import broken_keys
 from tabtreeformer.relational.kept import keep_table, scaled

@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer.data.links import Link, check_links, dangling, find_links, order_tables, parent_numbers, parse_link
+from tabtreeformer.data.link_search import find_links, search_links
+from tabtreeformer.data.links import Link, check_links, dangling, order_tables, parent_numbers, parse_link
 from tabtreeformer.errors import SchemaError
 
 
@@ -17,6 +18,48 @@ def test_links_are_found_by_name_type_and_values(tables):
 def test_a_name_alone_is_no_link(tables):
     tables["orders"]["customer_id"] += 1000
     assert "orders.customer_id -> customers.id" not in {link.text for link in find_links(tables)}
+
+
+@pytest.mark.parametrize(
+    ("column", "link"),
+    [
+        ("manager_no", "staff.manager_no -> staff.emp_no"),
+        ("reports_to", "staff.reports_to -> staff.emp_no"),
+        ("originalEmpNo", "staff.originalEmpNo -> staff.emp_no"),
+        ("parent", None),
+        ("salary_no", None),
+    ],
+)
+def test_a_column_that_points_to_its_own_table_is_found_by_its_name(column, link):
+    staff = pd.DataFrame({"emp_no": range(10, 40), column: [np.nan, *np.repeat([10, 11, 12], 10)[1:]]})
+    assert [found.text for found in find_links({"staff": staff})] == ([] if link is None else [link])
+    assert find_links({"staff": staff.assign(**{column: staff["emp_no"]})}) == []  # itself, in every row
+
+
+def test_the_end_of_a_name_says_where_a_column_points():
+    teams = pd.DataFrame({"id": range(5), "city": list("abcde")})
+    games = pd.DataFrame({"home_team_id": [0, 1, 2], "guest_team_id": [3, 4, 0], "valid": [1, 2, 3]})
+    games["host_city"] = ["a", "b", "c"]
+    found = {link.text for link in find_links({"teams": teams, "games": games})}
+    assert found == {"games.home_team_id -> teams.id", "games.guest_team_id -> teams.id"}
+
+
+def test_tables_with_the_same_key_point_to_the_one_that_it_is_named_after():
+    film = pd.DataFrame({"film_id": range(9), "title": list("abcdefghi")})
+    facts = pd.DataFrame({"film_id": range(9), "length": 90})
+    actors = pd.DataFrame({"film_id": [1, 1, 4], "actor": ["x", "y", "x"]})
+    tables = {"film_facts": facts, "film": film, "film_actor": actors}
+    found = [link.text for link in find_links(tables)]
+    assert found == ["film_facts.film_id -> film.film_id", "film_actor.film_id -> film.film_id"]
+    assert order_tables(list(tables), find_links(tables))[0] == "film"
+
+
+def test_a_link_by_the_end_of_a_name_is_left_out_where_it_would_make_a_cycle():
+    staff = pd.DataFrame({"staff_id": [1, 2, 3], "store_id": [1, 1, 2]})
+    store = pd.DataFrame({"store_id": [1, 2], "manager_staff_id": [1, 3]})
+    search = search_links({"store": store, "staff": staff})
+    assert [link.text for link in search.links] == ["staff.store_id -> store.store_id"]
+    assert [link.text for link in search.left_out] == ["store.manager_staff_id -> staff.staff_id"]
 
 
 @pytest.mark.parametrize("text", ["orders.sku -> products.sku", "orders.(sku, date) -> orders.(sku, date)"])

@@ -5,7 +5,7 @@ from benchmarks.random_databases import random_database, wrong_in
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tabtreeformer.data.links import find_links
+from tabtreeformer.data.link_search import find_links
 from tabtreeformer.errors import ArchiveError, ConfigError, NotFittedError, SchemaError
 from tabtreeformer.evaluation.databases import broken_keys
 from tabtreeformer.relational import RelationalTabTreeFormer

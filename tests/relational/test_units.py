@@ -29,7 +29,7 @@ def accounts(n: int = 150, seed: int = 0) -> dict[str, pd.DataFrame]:
 
 
 def units_of(tables: dict[str, pd.DataFrame], unit: str | None = None) -> tuple[Units, Database]:
-    from tabtreeformer.data.links import find_links
+    from tabtreeformer.data.link_search import find_links
 
     source = Database(tables, find_links(tables), {}, {}).described()
     return Units.of(tables, source.plans(), source.parents(), unit), source

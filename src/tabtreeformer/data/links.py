@@ -1,4 +1,4 @@
-"""Links between tables: written, found and checked, and the order in which tables can be learned.
+"""Links between tables: written and checked, and the order in which tables can be learned.
 
 A link says that columns of a child table hold the key of a row of its parent table:
 `orders.customer_id -> customers.id`, or with several columns `lines.(order, shop) -> orders.(id, shop)`.
@@ -20,8 +20,6 @@ Name = str | int
 Tables = Mapping[str, pd.DataFrame]
 Ints = NDArray[np.int64]
 
-MAX_KEY_CANDIDATES = 3
-"""Maximum unique columns of a table that are considered as its key when links are searched."""
 _SIDE = re.compile(r"\s*([^.()]+?)\s*\.\s*(?:\(([^()]*)\)|([^()]+?))\s*")
 
 
@@ -86,71 +84,6 @@ def _read_side(side: re.Match[str], text: str, tables: Tables) -> tuple[str, tup
             raise SchemaError(f"link {text!r} names a column {name!r}; {table!r} has {', '.join(map(repr, known))}")
         columns.append(known[name])
     return table, tuple(columns)
-
-
-def find_links(tables: Tables) -> list[Link]:
-    """Links that are supported by names, types and values.
-
-    The key of a parent is a column without repeats and gaps. A column of another table points to it if it is named
-    after it (`customer_id` for `customers.id` or `customers.customer_id`), has the same type of values, and holds no
-    value that the key lacks. Keys of several columns and a table that points to itself are found only where the name
-    says so; give other links yourself.
-    """
-    keys = {name: _key_candidates(frame) for name, frame in tables.items()}
-    found = []
-    for child, frame in tables.items():
-        for column in frame.columns:
-            for parent in tables:
-                link = _link_by_name(tables, child, column, parent, keys[parent])
-                if link is not None:
-                    found.append(link)
-                    break
-    return found
-
-
-def _key_candidates(frame: pd.DataFrame) -> list[Name]:
-    unique = [name for name in frame.columns if len(frame) and not frame[name].isna().any() and frame[name].is_unique]
-    keyed = [name for name in unique if not pd.api.types.is_float_dtype(frame[name].dtype)]
-    return keyed[:MAX_KEY_CANDIDATES]
-
-
-def _link_by_name(tables: Tables, child: str, column: Name, parent: str, keys: Sequence[Name]) -> Link | None:
-    for key in keys:
-        if child == parent and column == key:
-            return None  # its own key
-        if not _named_after(str(column), parent, str(key), to_itself=child == parent):
-            continue
-        values, parents = tables[child][column], tables[parent][key]
-        if type_family(values) != type_family(parents) or not values.dropna().isin(parents).all():
-            continue
-        if not values.notna().any():
-            continue
-        why = f"{column!r} is named after {parent}.{key}, and each of its values is a key there"
-        return Link(child, (column,), parent, (key,), why)
-    return None
-
-
-def _named_after(column: str, parent: str, key: str, *, to_itself: bool) -> bool:
-    """Whether a column is named after a key: customer_id for customers.id, race_id for race.race_id."""
-    plain, key_words = _squeezed(column), _squeezed(key)
-    stems = {_squeezed(parent), _squeezed(_singular(parent))}
-    after_table = {stem + end for stem in stems for end in (key_words, "id", "key", "no", "number", "code", "")}
-    if to_itself:  # managers of employees: parent_id, manager_id
-        return column != key and plain.endswith(("parentid", "managerid", "bossid", "supervisorid", "reportsto"))
-    if plain == key_words and plain not in {"id", "key", "code", "name", "index", "number", "no"}:
-        return True
-    return plain in after_table and (key_words in {"id", "key", "code", "no", "number"} or plain.endswith(key_words))
-
-
-def _squeezed(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
-
-
-def _singular(name: str) -> str:
-    for ending, shorter in (("ies", "y"), ("sses", "ss"), ("s", "")):
-        if name.lower().endswith(ending):
-            return name[: -len(ending)] + shorter
-    return name
 
 
 def type_family(values: pd.Series) -> str:

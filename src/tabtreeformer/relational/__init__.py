@@ -1,6 +1,7 @@
 """Tables that belong together: parents and children, sequences, whole databases."""
 
-from ..data.links import Link, find_links
+from ..data.link_search import find_links
+from ..data.links import Link
 from .synthesizer import RelationalTabTreeFormer
 
 __all__ = ["Link", "RelationalTabTreeFormer", "find_links"]

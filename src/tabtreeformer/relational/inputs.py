@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from .._runtime.progress import Progress
-from ..data.links import Link, Name, dangling, find_links, parse_link
+from ..data.link_search import search_links
+from ..data.links import Link, Name, dangling, parse_link
 from ..errors import ConfigError, SchemaError
 from .rows import can_be_missing
 
@@ -85,10 +86,12 @@ def chosen_links(
     """The links that were given, or those that are found, each with the reason."""
     if links is not None:
         return [link if isinstance(link, Link) else parse_link(link, frames) for link in links]
-    found = find_links(frames)
-    for link in found:
+    found = search_links(frames)
+    for link in found.links:
         progress.note(f"link found: {link.text} ({link.why})")
-    return found
+    for link in found.left_out:
+        progress.note(f"link left out, because tables would point to each other in a cycle: {link.text}")
+    return found.links
 
 
 def without_dangling(
