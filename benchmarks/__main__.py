@@ -18,8 +18,9 @@ paper's experiment, for a machine with a GPU: one split, three seeds, tuned eval
 their own in the file of results; `report --utility tuned --split one` makes its tables. A page says how its runs were
 made.
 
-Other measurements have modules of their own, which say how they are run: `python -m benchmarks.privacy --help`, and
-likewise `auto`, `asking`, `dp`, `alarms`, `evaluation`, `large`, `scale` and `speed`. `report` writes their tables too.
+Other measurements have modules of their own, which say how they are run, as `python -m benchmarks.privacy --help` does:
+`alarms`, `asking`, `auto`, `ceiling`, `contradictions`, `database_scale`, `databases`, `dp`, `dp_rivals`, `law_cost`,
+`law_search`, `laws`, `privacy`, `random_databases`, `released`, `scale`, `scale_trees`, `speed`, `tradeoff`, `unseen`.
 """
 
 from __future__ import annotations

@@ -155,7 +155,8 @@ def summary(done: pd.DataFrame) -> str:
     for (table, place, n_train, n_held, copied), part in done.groupby(KEYS[:-1]):
         raised = [set(str(text).split()) - {"nan"} for text in part["raised"]]
         by = Counter(measure for measures in raised for measure in measures)
-        words = ", ".join(f"{measure} {count}" for measure, count in by.most_common()) or "–"
+        raisers = sorted(by.items(), key=lambda item: (-item[1], item[0]))
+        words = ", ".join(f"{measure} {count}" for measure, count in raisers) or "–"
         rate = f"{sum(map(bool, raised)) / len(raised):.0%}"
         rows.append([table, place, f"{n_train:,} + {n_held:,}", f"{copied:.0%}", len(raised), rate, words])
     return as_table(head, rows)

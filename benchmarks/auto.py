@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.measured import append, known_in, names, parser
-from benchmarks.pages import as_table, put
-from benchmarks.unseen import KEYS, Judge, halves, load
+from benchmarks.measured import append, asked, names, parser, unmeasured
+from benchmarks.pages import as_table
+from benchmarks.unseen import Judge, halves, load
 from tabtreeformer import TabTreeFormer
 from tabtreeformer._runtime.threads import use_cores
 from tabtreeformer.config.override import parse_settings
@@ -52,17 +52,10 @@ def main() -> None:
     """Measure what is not yet in the CSV."""
     arguments = parser(__doc__, "auto.csv", TABLES)
     arguments.add_argument("--variants", type=names, default=list(VARIANTS))
-    options = arguments.parse_args()
-    if options.page is not None:
-        put(options.page, "auto", means(pd.read_csv(options.results)))
-        return
+    options = asked(arguments, {"auto": means})
     use_cores(1)
-    known = known_in(options.results, KEYS)
-    for table in options.tables:
-        for seed in range(options.seeds):
-            left = [v for v in options.variants if (table, seed, v) not in known]
-            if left:
-                measure(table, seed, left, options.data, options.results)
+    for table, seed, variants in unmeasured(options, options.variants):
+        measure(table, seed, variants, options.data, options.results)
 
 
 def measure(table: str, seed: int, variants: list[str], data: Path, results: Path) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.measured import append, known_in, parser
-from benchmarks.pages import as_table, put
-from benchmarks.unseen import DEVELOPMENT, KEYS, NINE, halves, load
+from benchmarks.measured import append, asked, parser, unmeasured
+from benchmarks.pages import as_table
+from benchmarks.unseen import DEVELOPMENT, NINE, halves, load
 from tabtreeformer import evaluate
 from tabtreeformer._runtime.progress import Silent
 from tabtreeformer.fitting.fit import settle
@@ -30,16 +30,10 @@ METRICS = {"shape_unseen": "shape_error", "trend_unseen": "trend_error", "detect
 
 def main() -> None:
     """Measure what is not yet in the CSV."""
-    options = parser(__doc__, "ceiling.csv", (*NINE, *DEVELOPMENT), seeds=5).parse_args()
-    if options.page is not None:
-        put(options.page, "ceiling", means(pd.read_csv(options.results)))
-        return
-    known = known_in(options.results, KEYS)
-    for table in options.tables:
-        for seed in range(options.seeds):
-            if (table, seed, WRITER) not in known:
-                found = measure(options.data, table, seed)
-                append(options.results, {"table": table, "seed": seed, "writer": WRITER, **found})
+    options = asked(parser(__doc__, "ceiling.csv", (*NINE, *DEVELOPMENT), seeds=5), {"ceiling": means})
+    for table, seed, _ in unmeasured(options, [WRITER]):
+        found = measure(options.data, table, seed)
+        append(options.results, {"table": table, "seed": seed, "writer": WRITER, **found})
 
 
 def measure(data: Path, table: str, seed: int) -> dict[str, float]:

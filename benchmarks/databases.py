@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     done = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=["database", "writer", "seed"])
-    for writer in options.writers.split(";") if options.data.is_dir() else ():
+    for writer in options.writers.split(";") if options.data.is_dir() and not options.page else ():
         for seed in range(options.seeds):
             for database in options.databases.split(";"):
                 run = {"f1": _formula_one, "cdnow": _shop}[database]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measured import append, known_in, names, parser
-from benchmarks.pages import as_table, put
+from benchmarks.measured import append, asked, known_in, names, parser
+from benchmarks.pages import as_table
 from benchmarks.unseen import halves, load
 from tabtreeformer import Schema, TabTreeFormer, evaluate
 from tabtreeformer._runtime.threads import use_cores
@@ -32,10 +32,7 @@ def main() -> None:
     """Measure what is not yet in the CSV."""
     arguments = parser(__doc__, "law_cost.csv", TABLES)
     arguments.add_argument("--writers", type=names, default=["trees", "auto"])
-    options = arguments.parse_args()
-    if options.page is not None:
-        put(options.page, "other measures", means(pd.read_csv(options.results)))
-        return
+    options = asked(arguments, {"other measures": means})
     use_cores(1)
     for seed in range(options.seeds):
         for table in options.tables:
@@ -84,7 +81,8 @@ def means(results: pd.DataFrame) -> str:
             seeds = group["seed"].nunique()
             rows.append([table, writer, seeds, f"{mean.loc['found', 'n_laws']:.0f}", *cells])
     both = results[results.duplicated(["table", "seed", "writer"], keep=False)]
-    for writer, group in both.groupby("writer", sort=False):
+    several = both.groupby("writer")["table"].transform("nunique") > 1
+    for writer, group in both[several].groupby("writer", sort=False):
         mean = group.groupby("laws")[list(NUMBERS)].mean()
         cells = [f"{mean.loc['found', n]:.{d}f} / {mean.loc['none', n]:.{d}f}" for n, d in NUMBERS.items()]
         rows.append(["all", writer, "", "", *cells])

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measured import parser
-from benchmarks.pages import as_table, put
+from benchmarks.measured import asked, parser
+from benchmarks.pages import as_table
 from tabtreeformer import Schema
 from tabtreeformer._runtime.threads import use_cores
 from tabtreeformer.laws import Frame, Laws, find_laws
@@ -33,10 +33,7 @@ def main() -> None:
     """Search every table, or a wide one."""
     arguments = parser(__doc__, "law_search.csv")
     arguments.add_argument("--wide", type=int, help="search a made table of this many columns instead")
-    options = arguments.parse_args()
-    if options.page is not None:
-        put(options.page, "searches", means(pd.read_csv(options.results)))
-        return
+    options = asked(arguments, {"searches": means})
     use_cores(1)
     tables = [("wide", wide(options.wide))] if options.wide else list(read(options.data))
     rows = [searched(name, frame, seed) for name, frame in tables for seed in range(options.seeds)]

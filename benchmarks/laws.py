@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measured import append, known_in, names, parser
-from benchmarks.pages import as_table, put
+from benchmarks.measured import append, asked, names, parser, unmeasured
+from benchmarks.pages import as_table
 from benchmarks.unseen import load
 from tabtreeformer import TabTreeFormer
 from tabtreeformer._runtime.threads import use_cores
 
-KEYS = ["table", "writer", "seed"]
 GOALS = {"exact": 0.0, "near": 0.01, "dependence": 0.03, "grain": 0.02}
 """How far a share or a correlation may be from that of the real rows; exact laws must hold in every row."""
 Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
@@ -37,18 +36,12 @@ def main() -> None:
     arguments = parser(__doc__, "laws.csv", TABLES)
     arguments.add_argument("--writers", type=names, default=["auto", "trees"])
     arguments.add_argument("--rows", type=Path, help="keep the rows that are written in this folder")
-    options = arguments.parse_args()
-    if options.page is not None:
-        put(options.page, "named laws", means(pd.read_csv(options.results)))
-        return
+    options = asked(arguments, {"named laws": means})
     use_cores(1)
-    known = known_in(options.results, KEYS)
-    for table in options.tables:
+    for table, seed, writers in unmeasured(options, options.writers):
         frame = load(options.data, table)[0]
-        for seed in range(options.seeds):
-            for writer in options.writers:
-                if (table, writer, seed) not in known:
-                    append(options.results, *measured(table, frame, writer, seed, options.rows))
+        for writer in writers:
+            append(options.results, *measured(table, frame, writer, seed, options.rows))
 
 
 def measured(table: str, frame: pd.DataFrame, writer: str, seed: int, folder: Path | None) -> list[dict[str, Any]]:

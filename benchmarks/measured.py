@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from benchmarks.pages import put
+
 RESULTS = Path(__file__).parent / "results"
+KEYS = ("table", "seed", "writer")
 
 
 def parser(doc: str | None, results: str, tables: Iterable[str] = (), seeds: int = 3) -> argparse.ArgumentParser:
@@ -22,6 +25,29 @@ def parser(doc: str | None, results: str, tables: Iterable[str] = (), seeds: int
     made.add_argument("--results", type=Path, default=RESULTS / results)
     made.add_argument("--page", type=Path, help="write the results into this page, and stop")
     return made
+
+
+def asked(made: argparse.ArgumentParser, tables: Mapping[str, Callable[[pd.DataFrame], str]]) -> argparse.Namespace:
+    """The options that were given; with `--page` the tables are made from the CSV and written there, and nothing else.
+
+    `tables` are functions of the results, by the name of their marks in the page.
+    """
+    options = made.parse_args()
+    if options.page is not None:
+        results = pd.read_csv(options.results)
+        for name, table in tables.items():
+            put(options.page, name, table(results))
+        raise SystemExit
+    return options
+
+
+def unmeasured(options: argparse.Namespace, writers: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """Table, seed, and those of the writers that the CSV has no line of yet."""
+    known = known_in(options.results, KEYS)
+    for table in options.tables:
+        for seed in range(options.seeds):
+            if left := [writer for writer in writers if (table, seed, writer) not in known]:
+                yield table, seed, left
 
 
 def names(text: str) -> list[str]:

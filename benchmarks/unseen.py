@@ -27,8 +27,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.generators import cart
-from benchmarks.measured import append, known_in, names, parser
-from benchmarks.pages import as_table, put
+from benchmarks.measured import KEYS, append, asked, known_in, names, parser, unmeasured
+from benchmarks.pages import as_table
 from tabtreeformer import Schema, TabTreeFormer, evaluate
 from tabtreeformer.config.presets import PRESETS
 from tabtreeformer.evaluation.attacks.rows import Calibration, outcome
@@ -52,7 +52,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "masked": {"model": {"softmax": "masked"}},
 }
 """Changes to `auto` by the end of a writer's name."""
-KEYS = ["table", "seed", "writer"]
 QUALITY_COLUMNS = {"shape_error": 4, "trend_error": 4, "auc": 3}
 PUBLISHED = "as published"
 RIVALS_TARGET = "income"
@@ -63,30 +62,23 @@ def main() -> None:
     arguments = parser(__doc__, "unseen.csv", (*NINE, *DEVELOPMENT))
     arguments.add_argument("--rivals", type=Path, help="folder with published rows, judged instead of the tables")
     arguments.add_argument("--writers", type=names, default=["trees"])
-    options = arguments.parse_args()
-    if options.page is not None:
-        write_page(pd.read_csv(options.results), options.page)
-        return
-    known = known_in(options.results, KEYS)
+    options = asked(arguments, {"over tables": over_tables, "by table": by_table, "published": published})
     if options.rivals is not None:
+        known = known_in(options.results, KEYS)
         _rivals(options.rivals, options.writers, options.seeds, known, options.results)
         return
-    for table in options.tables:
-        for seed in range(options.seeds):
-            left = [w for w in options.writers if (table, seed, w) not in known]
-            if not left:
-                continue
-            frame, target = load(options.data, table)
-            train, unseen = halves(frame, seed)
-            judge = Judge(train, unseen, target, seed)
-            for writer in left:
-                times = TIMES if len(train) <= FEW_ROWS else 1
-                rows, cpu, wall = written(writer, train, target, seed, times)
-                facts = {"rows": len(train), "cpu_seconds": round(cpu, 2), "seconds": round(wall, 2)}
-                found = judge(rows.head(len(train)))
-                if times > 1:
-                    found |= judge.attack_on_more(rows)
-                append(options.results, {"table": table, "seed": seed, "writer": writer, **facts, **found})
+    for table, seed, writers in unmeasured(options, options.writers):
+        frame, target = load(options.data, table)
+        train, unseen = halves(frame, seed)
+        judge = Judge(train, unseen, target, seed)
+        for writer in writers:
+            times = TIMES if len(train) <= FEW_ROWS else 1
+            rows, cpu, wall = written(writer, train, target, seed, times)
+            facts = {"rows": len(train), "cpu_seconds": round(cpu, 2), "seconds": round(wall, 2)}
+            found = judge(rows.head(len(train)))
+            if times > 1:
+                found |= judge.attack_on_more(rows)
+            append(options.results, {"table": table, "seed": seed, "writer": writer, **facts, **found})
 
 
 def load(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
@@ -196,16 +188,23 @@ def _rivals(folder: Path, writers: list[str], seeds: int, known: set[Any], resul
             append(results, {"table": table, "seed": int(number), "writer": name, "rows": len(train), **judge(rows)})
 
 
-def write_page(results: pd.DataFrame, page: Path) -> None:
-    """Write the means over seeds: by table, and beside published rows."""
-    published = results["table"].str.endswith(PUBLISHED)
-    put(page, "over tables", over_tables(results[~published]))
-    put(page, "by table", _means(results[~published], ["table", "writer"]))
-    put(page, "published", _means(results[published], ["writer"]))
+def by_table(results: pd.DataFrame) -> str:
+    """Means over seeds, of each table and writer."""
+    return _means(results[~_published(results)], ["table", "writer"])
+
+
+def published(results: pd.DataFrame) -> str:
+    """Means over seeds beside published rows."""
+    return _means(results[_published(results)], ["writer"])
+
+
+def _published(results: pd.DataFrame) -> pd.Series:
+    return results["table"].str.endswith(PUBLISHED)
 
 
 def over_tables(results: pd.DataFrame) -> str:
     """Means over tables, each counting the same however many seeds it has, of tables of few and of many rows."""
+    results = results[~_published(results)]
     results = results.assign(
         shape=results["shape_error"] - results["shape_error_real"],
         trend=results["trend_error"] - results["trend_error_real"],

@@ -1,8 +1,13 @@
 """Measurements that are completed by a second call."""
 
-import pandas as pd
-from benchmarks.measured import append, known_in, parser
+import re
+from importlib.util import find_spec
 
+import pandas as pd
+import pytest
+from benchmarks.measured import append, asked, known_in, parser
+
+from benchmarks import __main__ as entry
 from benchmarks import ceiling
 
 
@@ -32,3 +37,21 @@ def test_tables_are_names_separated_by_commas():
     arguments = parser("what it does", "some.csv", ("iris", "adult"))
     assert arguments.parse_args([]).tables == ["iris", "adult"]
     assert arguments.parse_args(["--tables", "boston,wdbc"]).tables == ["boston", "wdbc"]
+
+
+def test_a_page_gets_the_tables_and_nothing_is_measured(tmp_path, monkeypatch):
+    page, results = tmp_path / "page.md", tmp_path / "r.csv"
+    page.write_text("before\n<!-- sizes: begin --><!-- sizes: end -->\nafter\n")
+    append(results, {"table": "a", "seed": 0})
+    monkeypatch.setattr("sys.argv", ["some", "--page", str(page), "--results", str(results)])
+    with pytest.raises(SystemExit) as ended:
+        asked(parser("what it does", "some.csv"), {"sizes": lambda lines: f"{len(lines)} line"})
+    assert not ended.value.code
+    assert "1 line" in page.read_text()
+    assert page.read_text().endswith("after\n")
+
+
+def test_the_measurements_that_the_help_names_exist():
+    named = re.findall(r"`([a-z_]+)`", entry.__doc__.split("modules of their own")[1])
+    assert "unseen" in named
+    assert [name for name in named if find_spec(f"benchmarks.{name}") is None] == []
