@@ -147,7 +147,7 @@ def accept(schema: Schema | None, df: pd.DataFrame) -> Schema:
         raise SchemaError(
             "differential privacy needs a schema: what the columns are must be known, not learned from the rows. Write "
             "one with ttf schema TABLE --public -o schema.json, or Schema.infer(other_rows), check that all it says is "
-            "public, and pass it: fit(df, schema)"
+            "public, and pass it: fit(df, schema=schema)"
         )
     for column in schema.columns:
         check(column)
