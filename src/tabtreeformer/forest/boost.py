@@ -28,7 +28,7 @@ MAX_LEAVES = 8
 MAX_ROUNDS, RATE, PATIENCE = 150, 0.1, 10
 """Maximum boosted trees, the rate of each, and how many without gain on other rows end it."""
 MIN_GAIN = 0.1
-"""Share of the variance that boosting must explain beyond the sum of one number per slot: less is not worth its time."""
+"""Share of the variance that boosting must explain beyond the sum of one number per slot, to be worth its time."""
 MIN_ROWS, MAX_ROWS = 2_000, 10_000
 """Minimum and maximum rows for boosting; with fewer rows, half of its gains are chance."""
 FOLDS = 3
