@@ -39,6 +39,7 @@ WORDED = (
     "gaps",
     "steps",
     "implication",
+    "only",
     "combination",
     "area",
     "within",

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from ..data.schema import Schema
 from ..errors import SchemaError
+from . import only
 from .base import Frame, Mask, Name, OneTarget
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import said, unsaid
-from .states import State, States, read_state
+from .states import OR, Both, State, States, alternatives, cause_from_json, read_cause, read_state
 
 MIN_ROWS = 100
 """Minimum rows of a cause; the floor, if that is larger."""
@@ -43,7 +44,7 @@ class Implication(OneTarget, PutsRight):
 
     form: ClassVar[str] = "implication"
     target: Name
-    clauses: tuple[tuple[State, State], ...]
+    clauses: tuple[tuple[State, State | Both], ...]
     """Consequence and cause; where two causes apply, the first clause decides."""
     support: int = 0
     exceptions: int = 0
@@ -55,12 +56,12 @@ class Implication(OneTarget, PutsRight):
         words: dict[str, list[str]] = {}
         for then, cause in self.clauses:
             words.setdefault(then.text, []).append(cause.text)
-        text = "; ".join(f"{then}{MARK}{' or '.join(causes)}" for then, causes in words.items())
+        text = "; ".join(f"{then}{MARK}{OR.join(causes)}" for then, causes in words.items())
         return said(text, near=self.near)
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
+        return tuple(dict.fromkeys(name for _, cause in self.clauses for name in cause.names))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies where a cause is present; a missing target does not break it."""
@@ -97,21 +98,21 @@ class Implication(OneTarget, PutsRight):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Implication:
         """Inverse of `to_json`."""
-        clauses = tuple((State(*then), State(*cause)) for then, cause in data["clauses"])
+        clauses = tuple((State(*then), cause_from_json(cause)) for then, cause in data["clauses"])
         return cls(data["target"], clauses, data["support"], data["exceptions"], data["near"])
 
 
 def parse(text: str, schema: Schema) -> Implication | None:
     """Read `second_floor = 0 where style = '1Story' or style = 'SFoyer'`; clauses are separated by semicolons."""
-    if MARK not in text or " exactly where " in text:
+    if MARK not in text or " exactly where " in text or only.MARK in text:
         return None
     words, near = unsaid(text)
-    clauses: list[tuple[State, State]] = []
-    for part in words.split(";"):
+    clauses: list[tuple[State, State | Both]] = []
+    for part in alternatives(words, ";"):
         left, _, right = part.partition(MARK)
         then = read_state(left, text, schema)
-        causes = [read_state(cause, text, schema) for cause in right.split(" or ")]
-        if then is None or any(cause is None or cause.name == then.name for cause in causes):
+        causes = [read_cause(cause, text, schema) for cause in alternatives(right)]
+        if then is None or any(cause is None or then.name in cause.names for cause in causes):
             raise SchemaError(
                 f"constraint {text!r} cannot be read; write it as `floor = 0 where style = 'flat'`, of two columns"
             )

@@ -19,6 +19,7 @@ NONE_LIKE = {"none", "no", "n", "na", "n/a", "nan", "null", "0", "-", "--", "", 
 """Labels that mean "none"."""
 MAX_LABELS = 60
 """Columns with more values have only the states missing and 0."""
+OR, AND = " or ", " and "
 _STATE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*))\s+(?:(is missing)|=\s*(.+?))\s*")
 
 
@@ -28,6 +29,11 @@ class State:
 
     name: Name
     value: Any
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Its column."""
+        return (self.name,)
 
     @property
     def text(self) -> str:
@@ -58,6 +64,30 @@ class State:
         return [self.name, self.value]
 
 
+@dataclass(frozen=True)
+class Both:
+    """States of several columns that hold together."""
+
+    states: tuple[State, ...]
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Their columns."""
+        return tuple(state.name for state in self.states)
+
+    @property
+    def text(self) -> str:
+        return AND.join(state.text for state in self.states)
+
+    def mask(self, frame: Frame) -> Mask:
+        """Rows in which all of them hold."""
+        return np.asarray(np.logical_and.reduce([state.mask(frame) for state in self.states]), dtype=bool)
+
+    def to_json(self) -> list[Any]:
+        """Plain data."""
+        return [state.to_json() for state in self.states]
+
+
 def put(cells: Cells, value: Any, rows: Mask) -> Cells:
     """Cells set to one value, or to missing, in some rows."""
     gaps = cells.gaps.copy()
@@ -69,6 +99,30 @@ def put(cells: Cells, value: Any, rows: Mask) -> Cells:
         values = values.astype(np.float64)
     values[rows] = value
     return Cells(values, gaps)
+
+
+def alternatives(words: str, mark: str = OR) -> list[str]:
+    """The parts of a sentence between its marks, except for those in names and texts."""
+    parts, last = list[str](), 0
+    for found in re.finditer(rf"`[^`]*`|'[^']*'|({re.escape(mark)})", words):
+        if found[1]:
+            parts.append(words[last : found.start()])
+            last = found.end()
+    return [*parts, words[last:]]
+
+
+def read_cause(words: str, text: str, schema: Schema) -> State | Both | None:
+    """A state, or several that are joined by `and`."""
+    states = [read_state(part, text, schema) for part in alternatives(words, AND)]
+    if len(states) == 1:
+        return states[0]
+    known = tuple(state for state in states if state is not None)
+    return Both(known) if len(known) == len(states) else None
+
+
+def cause_from_json(data: list[Any]) -> State | Both:
+    """Inverse of `to_json` of either."""
+    return Both(tuple(State(*state) for state in data)) if isinstance(data[0], list) else State(*data)
 
 
 def read_state(words: str, text: str, schema: Schema) -> State | None:
