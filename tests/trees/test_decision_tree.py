@@ -71,6 +71,7 @@ def test_parameters_that_the_library_refuses_are_named(make, params):
         {"threshold": [0.5]},
         {"prediction": ["a", "b", "c"]},
         {"left": None},
+        {"left": [10**30, -1, -1]},
         {"left": [], "right": [], "feature": [], "threshold": [], "prediction": []},
     ],
 )

@@ -72,6 +72,10 @@ def test_trees_that_found_nothing_pass():
         (r"^pandas_categorical:null", "pandas_categorical:[[1, 2]]"),
         (r"^Tree=1$", "Tree=7"),
         (r"^shrinkage=1$", "shrinkage=1\nodd=3"),
+        (r"^end of parameters", "Tree=2\nend of parameters"),
+        (r"^\[boosting: gbdt\]", "parameters:"),
+        (r"^end of parameters", "Column_1=4\nend of parameters"),
+        (r"^\[boosting: gbdt\]", ""),
     ],
 )
 def test_a_text_with_one_wrong_place_is_refused(pattern, replacement):

@@ -84,6 +84,10 @@ def blaming_params(library: str, params: Mapping[str, Any], *errors: type[Except
         raise ConfigError(f"{library} refused {dict(params)!r}: {_gist(error)}; change tree.params") from error
 
 
+MISREAD = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
+"""What Python and numpy raise where a text is not what it should be."""
+
+
 @contextmanager
 def blaming_text(library: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn a failure to read a model back into a clear error."""

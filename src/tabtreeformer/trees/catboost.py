@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import import_extra
-from .base import blaming_params, blaming_text, fitted, threads
+from .base import MISREAD, blaming_params, blaming_text, fitted, threads
 from .catboost_text import check_state
 from .features import Features, Target
 
@@ -82,8 +82,7 @@ class CatBoost:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Inverse of `to_text`."""
-        broken = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, cat.CatBoostError)
-        with blaming_text("CatBoost", *broken):
+        with blaming_text("CatBoost", cat.CatBoostError, *MISREAD):
             content = json.loads(text)
             state = {name: content[name] for name in ("classes", "constant", "trees")}
             check_state(state)

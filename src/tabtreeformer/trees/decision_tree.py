@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ..errors import ArchiveError
-from .base import blaming_params, blaming_text, fitted, not_a_model
+from .base import MISREAD, blaming_params, blaming_text, fitted, not_a_model
 from .features import LARGEST, Features, Target
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class DecisionTree:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Inverse of `to_text`."""
-        with blaming_text("decision tree", ValueError, TypeError, KeyError):
+        with blaming_text("decision tree", *MISREAD):
             return cls({}, 0)._hold(_Nodes.from_json(json.loads(text)))
 
     def _hold(self, nodes: _Nodes) -> Self:

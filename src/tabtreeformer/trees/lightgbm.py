@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArchiveError
-from .base import blaming_params, blaming_text, codes_or_values, fitted, threads
+from .base import MISREAD, blaming_params, blaming_text, codes_or_values, fitted, threads
 from .features import Features, Target
 from .lightgbm_text import check_text
 from .spaces import LIGHTGBM_SPACE
@@ -76,7 +76,7 @@ class LightGBM:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read LightGBM's own model text."""
-        with blaming_text("LightGBM", lgb.basic.LightGBMError, ValueError, KeyError):
+        with blaming_text("LightGBM", lgb.basic.LightGBMError, *MISREAD):
             check_text(text)
             return cls({}, 0)._hold(lgb.Booster(model_str=text), text)
 

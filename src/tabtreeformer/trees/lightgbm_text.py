@@ -27,9 +27,10 @@ _LINE = re.compile(r"([a-z_]+)=(.*)")
 _NAME = re.compile(r"[A-Za-z0-9_.]+")
 _INFO = re.compile(r"none|\[[-+.\de]+:[-+.\de]+\]|-?\d+(:-?\d+)*")
 _TAIL = re.compile(
-    r"|end of trees|feature_importances:|[A-Za-z0-9_.]+=\d+|parameters:|\[[a-z0-9_]+: [^\]]*\]|end of parameters"
-    r"|pandas_categorical:(null|\[\])"
+    r"end of trees\n+(feature_importances:\n([A-Za-z0-9_.]+=\d+\n)*\n*)?"
+    r"parameters:\n(\[[a-z0-9_]+: [^\]\n]*\]\n)*\n*end of parameters\n+(pandas_categorical:(null|\[\])\n*)?"
 )
+"""What follows the trees, in this order: among the parameters, LightGBM reads any line as one."""
 _HEAD = {
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",
     "feature_infos", "monotone_constraints", "tree_sizes",
@@ -57,9 +58,8 @@ def check_text(text: str) -> None:
         start += size
     if start != last:
         raise ValueError("there are more trees than are stated")
-    for line in text[last:].splitlines():
-        if not _TAIL.fullmatch(line):
-            raise ValueError(f"{line[:40]!r} is not a line of a LightGBM model")
+    if not _TAIL.fullmatch(text, last):
+        raise ValueError("what follows its trees is not what LightGBM writes")
 
 
 def _fields(lines: list[str], known: set[str], flags: tuple[str, ...] = ()) -> dict[str, str]:

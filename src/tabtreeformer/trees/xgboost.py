@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError, import_extra
-from .base import blaming_params, blaming_text, codes_or_values, fitted, threads
+from .base import MISREAD, blaming_params, blaming_text, codes_or_values, fitted, threads
 from .features import Features, Target
 from .spaces import XGBOOST_SPACE
 from .xgboost_text import check_text
@@ -72,7 +72,7 @@ class XGBoost:
     def from_text(cls, text: str) -> Self:
         """Read XGBoost's own JSON."""
         # XGBoost ends the process on some texts, so it is not left to find out.
-        with blaming_text("XGBoost", ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+        with blaming_text("XGBoost", *MISREAD):
             check_text(text)
         with blaming_text("XGBoost", xgb.core.XGBoostError):
             booster = xgb.Booster()

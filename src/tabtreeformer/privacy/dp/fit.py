@@ -68,13 +68,15 @@ def fit_private(
     for note in (*codec.notes, _announce(config, plan)):
         progress.note(note)
 
-    layout, rng = TokenLayout.build((), codec.slots), np.random.default_rng(row_seed)
-    tokens, counts = _encode(frame, columns, layout, rng)
+    layout = TokenLayout.build((), codec.slots)
+    # Each its own: how many numbers the rows take shall not decide what is drawn for the biases.
+    fill_rng, match_rng = (np.random.default_rng(part) for part in row_seed.spawn(2))
+    tokens, counts = _encode(frame, columns, layout, fill_rng)
     left = math.inf if request.budget_seconds is None else request.budget_seconds - (time.perf_counter() - started)
     with threads_for(config.model.width):
         in_time = dataclasses.replace(resources, seconds=left)
         model, history = train_private(layout, tokens, counts, config, plan, noise, train_seed, in_time)
-        match_counts(model, counts, config.sampling, rng)
+        match_counts(model, counts, config.sampling, match_rng)
     spent = {name: _short(fact) for name, fact in plan.spent(history.steps).items()} | {"noise_from": noise.origin}
     progress.note(f"spent: epsilon {spent['epsilon']}, delta {spent['delta']} ({spent['accountant']})")
     record = {
