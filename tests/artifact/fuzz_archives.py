@@ -1,6 +1,6 @@
 """Hostile model files with valid checksums through every command and question, file by file.
 
-    python tests/artifact/fuzz_archives.py --start 0 --count 10000 --out out/fuzz
+    python -m tests.artifact.fuzz_archives --start 0 --count 10000 --out out/fuzz
 
 File number k is the same wherever and whenever it is made, so that a range can be cut into calls: what is in the
 results is not tried again. Every file must load and answer, or raise an error of ours; a child process tries them, so
@@ -26,17 +26,15 @@ from typing import Any
 
 import numpy as np
 
-if __package__:
-    from .hostile import hostile
-    from .hostile_models import MODELS, rows_of, save_all
-else:
-    from hostile import hostile
-    from hostile_models import MODELS, rows_of, save_all
+from .hostile import hostile
+from .hostile_models import DONORS, MODELS, TOGETHER, rows_of, save_models, shop
 
 MAX_SECONDS, MAX_GIBIBYTES = 20.0, 1.0
 """Processor seconds of one question about one file, and memory beyond what the process had before."""
 PER_CHILD = 150
 LIMIT_BYTES = 6 * 2**30
+ROOT = Path(__file__).parents[2]
+CHILD = [sys.executable, "-m", "tests.artifact.fuzz_archives", "--child"]
 
 
 def main() -> None:
@@ -63,13 +61,13 @@ def main() -> None:
 
 def run(start: int, count: int, out: Path, seconds: float = float("inf")) -> list[dict[str, Any]]:
     """What happened to each file of a range; what an earlier call found is taken from its results."""
-    save_all(out / "models")
+    save_models((made_of(number)[0] for number in range(start, start + count)), out / "models")
     results, ends = out / "results.jsonl", time.monotonic() + seconds
     while (left := sorted(set(range(start, start + count)) - known(results).keys())) and time.monotonic() < ends:
         first = left[0]
         n = next((k for k in range(1, PER_CHILD) if first + k not in left), PER_CHILD)
-        command = [sys.executable, __file__, "--child", "--start", str(first), "--count", str(n), "--out", str(out)]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [*CHILD, "--start", str(first), "--count", str(n), "--out", str(out.absolute())]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         missing = [k for k in range(first, first + n) if k not in known(results)]
         if missing:
             end = signal.Signals(-ended.returncode).name if ended.returncode < 0 else f"exit code {ended.returncode}"
@@ -114,15 +112,16 @@ def tried(number: int, out: Path, say: Callable[[str], None]) -> dict[str, Any]:
     from tabtreeformer.errors import TabTreeFormerError
 
     name, rng = made_of(number)
-    form = {"form": "tabtreeformer database"} if name == "database" else {}
+    form = _form(name)
     path = out / f"hostile-{number}.tabtree"
     own = _members(out, name)
-    others = [_members(out, other) for other in sorted(MODELS)]
+    others = [_members(out, other) for other in DONORS]
     write_archive(path, hostile(own, others, rng), **form)
     rows = rows_of(name)
     rows.to_parquet(path.with_suffix(".parquet"))
     broken, loaded, model = [], False, None
-    for question, ask in questions(path, rows, database=name == "database"):
+    asked = questions_together(path, name) if name in TOGETHER else questions(path, rows)
+    for question, ask in asked:
         if question != "load" and model is None:
             break
         before = _reset_memory()
@@ -157,14 +156,29 @@ def tried(number: int, out: Path, say: Callable[[str], None]) -> dict[str, Any]:
     return {"file": number, "model": name, "loaded": loaded, "broken": broken}
 
 
-def questions(path: Path, rows: Any, *, database: bool) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    """What every file is asked, `load` first."""
-    from tabtreeformer import RelationalTabTreeFormer, TabTreeFormer
+Questions = Iterator[tuple[str, Callable[[Any], Any]]]
 
-    if database:
-        yield "load", lambda _: RelationalTabTreeFormer.load(path, verbose=False)
-        yield "sample", lambda model: model.sample(random_state=0)
-        return
+
+def questions_together(path: Path, name: str) -> Questions:
+    """What every file of tables that belong together is asked, `load` first."""
+    from tabtreeformer import RelationalTabTreeFormer
+
+    rows = rows_of(name)
+    gappy = rows.assign(**{rows.columns[-1]: None})
+    tables = gappy if name == "sequences" else {**shop(), "orders": gappy}
+    yield "load", lambda _: RelationalTabTreeFormer.load(path, device="cpu", verbose=False)
+    yield "repr", repr
+    yield "sample", lambda model: model.sample(random_state=0)
+    yield "impute", lambda model: model.impute(tables, random_state=0)
+    for command in ("inspect", "card"):
+        yield command, lambda _, command=command: shown(command, str(path))
+    yield "audit", lambda _: shown("audit", str(path), "--train", str(path.with_suffix(".parquet")))
+
+
+def questions(path: Path, rows: Any) -> Questions:
+    """What every file of one table is asked, `load` first."""
+    from tabtreeformer import TabTreeFormer
+
     table = str(path.with_suffix(".parquet"))
     column = rows.columns[0]
     yield "load", lambda _: TabTreeFormer.load(path, device="cpu", verbose=False)
@@ -194,12 +208,15 @@ def shown(*words: str) -> None:
         raise AssertionError("a control character reaches the terminal")
 
 
+def _form(name: str) -> dict[str, Any]:
+    return {"form": "tabtreeformer database"} if name in TOGETHER else {}
+
+
 def _members(out: Path, name: str) -> dict[str, bytes]:
     from tabtreeformer.artifact.archive import read_archive
 
     if (out, name) not in _READ:
-        form = {"form": "tabtreeformer database"} if name == "database" else {}
-        _READ[out, name] = read_archive(out / "models" / f"{name}.tabtree", **form)
+        _READ[out, name] = read_archive(out / "models" / f"{name}.tabtree", **_form(name))
     return _READ[out, name]
 
 

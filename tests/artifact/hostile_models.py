@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from ..laws.test_every_form import FORMS
 
 TINY: dict[str, Any] = {
     "tree": {"trials": 0, "params": {"n_estimators": 4, "num_leaves": 5}},
@@ -67,6 +70,36 @@ def lawful(n: int = 200) -> pd.DataFrame:
     )
 
 
+PARTS_OF_FORMS = 10
+"""Tables that the forms of laws are spread over."""
+
+
+def some_forms(part: int, n: int = 250) -> pd.DataFrame:
+    """Rows of a part of all forms of laws that people know, side by side."""
+    columns: dict[str, Any] = {}
+    for place, (name, (make, _)) in enumerate(FORMS.items()):
+        if place % PARTS_OF_FORMS == part:
+            made = pd.DataFrame(make(np.random.default_rng(place))).head(n)
+            columns |= {f"{name[:9]} {column}": made[column].reset_index(drop=True) for column in made}
+    return pd.DataFrame(columns)
+
+
+def visits(n: int = 25) -> pd.DataFrame:
+    """Rows of patients in the order of their days."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(n), rng.integers(1, 6, n))
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 300, len(patient))), unit="D")
+    return pd.DataFrame(
+        {
+            "patient": [f"P{k:03d}" for k in patient],
+            "day": day,
+            "weight": np.round(rng.normal(70, 9, len(patient)), 1),
+            "ward": rng.choice(["A", "B"], len(patient)),
+            "born": (1950 + patient % 40),
+        }
+    )
+
+
 def shop(n: int = 40) -> dict[str, pd.DataFrame]:
     """Customers, their orders and products."""
     rng = np.random.default_rng(0)
@@ -91,15 +124,25 @@ def _fit(frame: Callable[[], pd.DataFrame], preset: str, target: str, **settings
         from tabtreeformer import TabTreeFormer
 
         sections = {} if preset == "trees" else TINY
-        TabTreeFormer(preset, target=target, **{**sections, **settings}, **QUIET).fit(frame()).save(path)
+        TabTreeFormer(preset, target=target or None, **{**sections, **settings}, **QUIET).fit(frame()).save(path)
 
     return save
 
 
-def _database(path: Path) -> None:
+def _database(preset: str, **settings: Any) -> Callable[[Path], None]:
+    def save(path: Path) -> None:
+        from tabtreeformer import RelationalTabTreeFormer
+
+        RelationalTabTreeFormer(preset, **settings, random_state=0, verbose=False).fit(shop()).save(path)
+
+    return save
+
+
+def _sequences(path: Path) -> None:
     from tabtreeformer import RelationalTabTreeFormer
 
-    RelationalTabTreeFormer("trees", random_state=0, verbose=False).fit(shop()).save(path)
+    model = RelationalTabTreeFormer("trees", random_state=0, verbose=False)
+    model.fit(visits(), group="patient", order="day").save(path)
 
 
 def _private(path: Path) -> None:
@@ -129,21 +172,32 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "hugging face": _fit(people, "auto", "town", model={**TINY["model"], "backbone": "hf:gpt2"}),
     "constraints": _fit(lawful, "auto", "paid", constraints=["end >= start", "country from town"]),
     "private": _private,
-    "database": _database,
+    "database": _database("trees"),
+    "database of networks": _database("auto", model=TINY["model"], train=TINY["train"], device="cpu"),
+    "sequences": _sequences,
+    **{f"forms of laws {k}": _fit(partial(some_forms, k), "trees", "") for k in range(PARTS_OF_FORMS)},
 }
+DONORS = ("S", "laws of trees", "trees")
+"""Models whose members may stand in the file of another."""
+TOGETHER = ("database", "database of networks", "sequences")
+"""Files of tables that belong together."""
 
 
 def rows_of(name: str) -> pd.DataFrame:
-    """Rows to ask a model about."""
+    """Rows to ask a model about; of tables that belong together, those of the one that was learned or depends."""
+    if name in TOGETHER:
+        return visits() if name == "sequences" else shop()["orders"]
+    if name.startswith("forms of laws"):
+        return some_forms(int(name[-1])).head(9)
     return (lawful() if name in ("laws", "laws of trees", "constraints") else people()).head(9)
 
 
-def save_all(folder: Path) -> None:
-    """Write every model that the folder does not have yet."""
+def save_models(names: Iterable[str], folder: Path) -> None:
+    """Write those of these models that the folder does not have yet."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, save in MODELS.items():
+    for name in sorted({*names, *DONORS}):
         path = folder / f"{name}.tabtree"
         if not path.exists():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                save(path)
+                MODELS[name](path)

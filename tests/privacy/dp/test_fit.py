@@ -102,6 +102,8 @@ def test_without_a_schema_it_is_refused_with_the_way_out():
         ({"preset": "S"}, "preset 'auto' only"),
         ({"tree": "xgboost"}, "trees are grown from rows"),
         ({"tokens": {"scheme": "quantile", "bins": 5}}, "tokens.scheme"),
+        ({"model": {"copula": True}}, "model.copula=True is learned from rows without noise"),
+        ({"train": {"margins": True}}, "train.margins=True"),
     ],
 )
 def test_settings_without_a_private_way_are_refused(changes, words):

@@ -63,10 +63,10 @@ def few_rows_are_enough(monkeypatch):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.7])
-@pytest.mark.parametrize("table_order", [False, True])
-def test_lengths_are_those_of_gradients_taken_row_by_row(monkeypatch, smoothing, table_order):
+@pytest.mark.parametrize(("table_order", "shown"), [(False, "sigmoid"), (True, "sigmoid"), (False, "raw")])
+def test_lengths_are_those_of_gradients_taken_row_by_row(monkeypatch, smoothing, table_order, shown):
     monkeypatch.setattr("tabtreeformer.model.slot_model.SMOOTHING", smoothing)
-    model = network()
+    model = network(quantile_embedding=shown)
     masked, order, rows = batch()
     model.start_from(rows)
     order = None if table_order else order

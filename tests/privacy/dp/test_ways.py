@@ -7,6 +7,7 @@ not depend on rows; with one of them open, only the parts that it is known to wr
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,11 @@ import pytest
 import tabtreeformer as ttf
 from tabtreeformer.artifact.archive import read_archive
 from tabtreeformer.data.schema import CATEGORICAL, IDENTIFIER, TEXT
-from tabtreeformer.privacy.dp import matching, training
-from tabtreeformer.privacy.dp.histograms import Histograms, Secret
+from tabtreeformer.privacy.dp import fit, matching, training
+from tabtreeformer.privacy.dp.budget import make_plan
+from tabtreeformer.privacy.dp.columns import learn_column
+from tabtreeformer.privacy.dp.histograms import Histograms
+from tabtreeformer.privacy.dp.noise import Noise
 
 pytest.importorskip("opacus")
 
@@ -50,7 +54,7 @@ def table(seed: int) -> pd.DataFrame:
             "told": rng.random(n) < 0.1 + 0.8 * seed,
             "id": rng.permutation(n) + 1000 * (1 + seed),
             "code": [f"{'AB'[seed]}-{k:04d}" for k in rng.permutation(n)],
-            "note": [f"{'met seen'.split()[seed]} {k}" for k in rng.integers(0, 5 + 200 * seed, n)],
+            "note": [f"{['met', 'seen'][seed]} {k}" for k in rng.integers(0, 5 + 200 * seed, n)],
             "given": rng.choice(["x", "y"], n, p=[0.9 - 0.8 * seed, 0.1 + 0.8 * seed]),
             "age": rng.integers(18, 40 + 40 * seed, n),
             "same": pd.Series([["one", "two"][seed]] * n, dtype=object),
@@ -95,6 +99,10 @@ def leaves(place: str, plain: object):
         yield place, plain
 
 
+made_plan = cache(make_plan)
+"""Accounting takes longer than all else."""
+
+
 @pytest.fixture
 def shut(monkeypatch):
     """Shut the named mechanisms: they spend and answer as ever, and read no row."""
@@ -110,6 +118,7 @@ def shut(monkeypatch):
         return {"Bern": 200.0, "Oslo": 90.0}, 0.0
 
     monkeypatch.setattr(matching, "ROWS", 300)  # the fewer, the faster
+    monkeypatch.setattr(fit, "make_plan", made_plan)
 
     def close(*names):
         if "counts" in names:
@@ -140,3 +149,50 @@ def test_each_mechanism_writes_its_own_parts_of_the_file_and_no_others(shut, tmp
     differ = {place for place in first.keys() | second.keys() if first.get(place) != second.get(place)}
     assert differ
     assert {place for place in differ if not place.startswith(written)} == set()
+
+
+# ---- what is counted: each row by itself
+
+
+WHOLE = np.random.default_rng(0).integers(0, 9, 60)
+MIXED: dict[str, pd.Series] = {
+    "whole numbers": pd.Series([*WHOLE, 10**9]),
+    "decimals": pd.Series([*np.round(WHOLE / 4, 2), 0.123456]),
+    "of 32 bits": pd.Series([*(WHOLE / 10), 1 / 3], dtype=np.float32),
+    "passed through 32 bits": pd.Series([*(WHOLE / 10), 7.3]).astype(np.float32).astype(float),
+    "noise of arithmetic": pd.Series([*np.round(WHOLE / 10, 1), 0.1 + 0.2]),
+    "number objects": pd.Series([*WHOLE.tolist(), 2.5], dtype=object),
+    "money": pd.Series([*(f"${k},000.00" for k in WHOLE + 1), "$12.50"]),
+    "dates": pd.Series(pd.DatetimeIndex([*(f"2024-01-0{k + 1}" for k in WHOLE), "2031-07-04 11:12:13"])),
+    "texts of dates": pd.Series([*(f"2024-01-0{k + 1}" for k in WHOLE), "1999-12-31"]),
+    "durations": pd.Series(pd.to_timedelta([*WHOLE * 3600, 1], unit="s")),
+    "classes": pd.Series([*(f"class {k}" for k in WHOLE), "another"]),
+    "categories": pd.Series(pd.Categorical([*(f"class {k}" for k in WHOLE), "another"])),
+    "truths": pd.Series([*(WHOLE > 4), True]),
+    "constant numbers": pd.Series([7] * 60 + [2.5], dtype=object),
+}
+"""Values of which the last has another type, other digits or another length than all others."""
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_what_is_counted_of_a_row_does_not_depend_on_other_rows(kind, monkeypatch):
+    """A row that changed how others are read would change all of their counts, and noise for one row hid nothing."""
+    series = MIXED[kind]
+    schema = ttf.Schema.infer(pd.DataFrame({"x": series.iloc[:-1]}))
+    column = ttf.Schema.infer(pd.DataFrame({"x": series})).columns[0] if kind == "money" else schema.columns[0]
+    assert (column.kind == "constant") == (kind == "constant numbers")
+    told: list[list[object]] = []
+
+    def count(self, values):
+        told[-1].append([(type(value), value) for value in values._present.tolist()])
+
+    monkeypatch.setattr(Histograms, "_spend", lambda self: None)
+    counted, found = Histograms.count, Histograms.find
+    monkeypatch.setattr(Histograms, "count", lambda self, cells, n: (count(self, cells), counted(self, cells, n))[1])
+    monkeypatch.setattr(Histograms, "find", lambda self, values: (count(self, values), found(self, values))[1])
+    for rows in (series, series.iloc[:-1]):
+        told.append([])
+        plan = made_plan(ttf.DP(epsilon=50, delta=1e-6), len(series), 8, 8, 10, 10)
+        learn_column(rows, column, 64, Histograms(plan, Noise(np.random.default_rng(0)), len(series)))
+    for whole, part in zip(*told, strict=True):
+        assert whole[: len(part)] == part

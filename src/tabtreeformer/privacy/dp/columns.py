@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...data.schema import BOOLEAN, CONSTANT, DATETIME, IDENTIFIER, MEASURED, NUMERIC, TEXT, TIMEDELTA, Column, Labels
+from ...data.schema.column import NUMBER_OBJECT
 from ...data.schema.dtypes import dtype_of
 from ...errors import SchemaError
 from ...tokens.codecs.base import Codec
@@ -90,6 +91,9 @@ def learn_column(series: pd.Series, column: Column, most_ids: int, make: Histogr
         )
     rows = np.empty(len(values), dtype=object)
     rows[:] = values.tolist()
+    if column.form == NUMBER_OBJECT:
+        # They are read as whole numbers if all of them are whole: no row may change how the others are counted.
+        rows[:] = [int(number) if float(number).is_integer() else number for number in rows]
     labels = Secret(rows, n_missing_rows)
     if column.kind == IDENTIFIER:
         present, n_missing = make.count(labels.map(lambda keys: np.zeros(len(keys), dtype=np.int64)), 1)

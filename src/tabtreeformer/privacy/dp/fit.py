@@ -168,6 +168,9 @@ def check_config(config: Config) -> None:
             f"tree.model={config.tree.model!r}: trees are grown from rows without noise; differential privacy needs "
             f"tree='none', or leave it out"
         )
+    told = {"model.copula": config.model.copula, "train.margins": config.train.margins}
+    for name in (name for name, wanted in told.items() if wanted):
+        raise ConfigError(f"{name}=True is learned from rows without noise; under differential privacy leave it out")
     if config.model.softmax != "allowed" or config.model.backbone != "gpt2" or config.tokens.scheme != "atoms":
         raise ConfigError(
             "differential privacy needs model.softmax='allowed', model.backbone='gpt2' and tokens.scheme='atoms', as "
