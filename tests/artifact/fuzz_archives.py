@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,37 +44,38 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no further files after this long")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--show", type=int, help="write this one file, and say what happens")
     options = parser.parse_args()
     if options.show is not None:
         print(json.dumps(tried(options.show, options.out, print), indent=1))
         return
     if options.child:
-        child(options.start, options.count, options.out)
+        child([int(number) for number in options.child.split(",")], options.out)
         return
-    broken = [fact for fact in run(options.start, options.count, options.out, options.seconds) if fact["broken"]]
+    numbers = range(options.start, options.start + options.count)
+    broken = [fact for fact in run(numbers, options.out, options.seconds) if fact["broken"]]
     for fact in broken:
         print(json.dumps(fact))
     sys.exit(bool(broken))
 
 
-def run(start: int, count: int, out: Path, seconds: float = float("inf")) -> list[dict[str, Any]]:
-    """What happened to each file of a range; what an earlier call found is taken from its results."""
-    save_models((made_of(number)[0] for number in range(start, start + count)), out / "models")
+def run(numbers: Sequence[int], out: Path, seconds: float = float("inf")) -> list[dict[str, Any]]:
+    """What happened to each of these files; what an earlier call found is taken from its results."""
+    save_models((made_of(number)[0] for number in numbers), out / "models")
     results, ends = out / "results.jsonl", time.monotonic() + seconds
-    while (left := sorted(set(range(start, start + count)) - known(results).keys())) and time.monotonic() < ends:
-        first = left[0]
-        n = next((k for k in range(1, PER_CHILD) if first + k not in left), PER_CHILD)
-        command = [*CHILD, "--start", str(first), "--count", str(n), "--out", str(out.absolute())]
+    while (left := sorted(set(numbers) - known(results).keys())) and time.monotonic() < ends:
+        part = left[:PER_CHILD]
+        command = [*CHILD, ",".join(map(str, part)), "--out", str(out.absolute())]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        missing = [k for k in range(first, first + n) if k not in known(results)]
+        missing = [number for number in part if number not in known(results)]
         if missing:
             end = signal.Signals(-ended.returncode).name if ended.returncode < 0 else f"exit code {ended.returncode}"
             name, _ = made_of(missing[0])
             fact = {"file": missing[0], "model": name, "loaded": None, "broken": [f"{end}: {ended.stderr[-800:]}"]}
             write(results, fact)
-    facts = [fact for number, fact in sorted(known(results).items()) if start <= number < start + count]
+    asked = set(numbers)
+    facts = [fact for number, fact in sorted(known(results).items()) if number in asked]
     counts = collections.Counter(fact["model"] for fact in facts if fact["loaded"])
     print(f"{len(facts)} files, of which {sum(counts.values())} load: {dict(counts)}", flush=True)
     print(f"{sum(bool(fact['broken']) for fact in facts)} broke a rule", flush=True)
@@ -93,10 +94,10 @@ def write(results: Path, fact: dict[str, Any]) -> None:
         file.write(json.dumps(fact) + "\n")
 
 
-def child(start: int, count: int, out: Path) -> None:
+def child(numbers: Sequence[int], out: Path) -> None:
     """Try files one after the other; the alarm ends what does not end by itself."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES + _memory("VmPeak"), resource.RLIM_INFINITY))
-    for number in range(start, start + count):
+    for number in numbers:
         write(out / "results.jsonl", tried(number, out, lambda _: None))
 
 

@@ -17,7 +17,7 @@ from tabtreeformer.artifact.limits import MEMBERS
 from tabtreeformer.cli import app
 from tabtreeformer.errors import ArchiveError, TabTreeFormerError
 
-from .fuzz_archives import run
+from .fuzz_archives import made_of, run
 from .hostile import changed_member
 from .hostile_models import QUIET, TINY, people
 
@@ -104,11 +104,14 @@ def check_twisted(members, tmp_path, n: int, seed: int) -> int:
     return loaded
 
 
+FAST = ("S", "database", "decision tree", "private", "sequences", "trees", "xgboost")
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_hostile_files_of_every_kind_of_model_answer_or_raise_our_error(tmp_path):
-    """A few of those that `make test-long` makes ten thousand of."""
-    facts = run(0, 20, tmp_path)
-    assert len(facts) == 20
+def test_hostile_files_of_some_kinds_of_models_answer_or_raise_our_error(tmp_path):
+    """A few of those that `make test-long` makes ten thousand of, of models that are fitted fast."""
+    facts = run([k for k in range(200) if made_of(k)[0] in FAST][:28], tmp_path)
+    assert len(facts) == 28
     assert sum(bool(fact["loaded"]) for fact in facts) > 3
     assert [fact for fact in facts if fact["broken"]] == []
 
@@ -116,7 +119,7 @@ def test_hostile_files_of_every_kind_of_model_answer_or_raise_our_error(tmp_path
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(0, 10_000, 500))
 def test_ten_thousand_hostile_files_answer_or_raise_our_error(tmp_path, start):
-    assert [fact for fact in run(start, 500, tmp_path) if fact["broken"]] == []
+    assert [fact for fact in run(range(start, start + 500), tmp_path) if fact["broken"]] == []
 
 
 @pytest.mark.usefixtures("bounded")
