@@ -66,3 +66,17 @@ def test_a_missing_part_of_the_past_is_not_before_anything():
     back = restored(laws, df.assign(renovated=[0, 1850] * 50))
     assert (back["renovated"][::2] == 0).all()
     assert (back["renovated"][1::2] >= back["built"][1::2]).all()
+
+
+def test_a_difference_whose_rest_is_learned_makes_no_negative_counts():
+    r = RNG(0)
+    lines = r.integers(1, 30, 1000)
+    loans = r.binomial(lines, 0.3)
+    df = pd.DataFrame({"lines": lines, "loans": loans, "cards": np.maximum(lines - loans - r.integers(0, 2, 1000), 0)})
+    schema = Schema.infer(df)
+    laws = given_laws(["cards ~ lines - loans"], schema.validate(df), schema, floor=5)
+    drawn = laws.express(schema.validate(df)).assign(lines=3, loans=9)
+    back = laws.restore(drawn, RNG(0))
+    assert back["cards"].min() == 0
+    small = schema.validate(df)
+    pd.testing.assert_frame_equal(laws.restore(laws.express(small), RNG(0)), small)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
 from tabtreeformer.laws import Frame
-from tabtreeformer.laws.find import find_laws
+from tabtreeformer.laws.find import find_laws, given_laws
 from tabtreeformer.laws.steps import Steps, find, parse
 
 from .planted import noise, round_trip, search, shuffled, texts
@@ -60,3 +60,35 @@ def test_numbers_of_the_category_are_rounded_and_all_others_stay():
 def test_a_sentence_that_cannot_be_read_says_how_to_write_it(text):
     with pytest.raises(SchemaError, match="write it as"):
         parse(text, Schema.infer(payments(np.random.default_rng(1))))
+
+
+def altitudes(rng, n=1500):
+    """Heights from, mean and to: metres are whole, their means end in .5, feet have decimals."""
+    low = rng.integers(300, 900, n)
+    high = low + rng.integers(1, 4, n)
+    frame = pd.DataFrame({"unit": rng.choice(["m", "ft"], n, p=[0.7, 0.3]), "low": low, "high": high}).astype(
+        {"low": float, "high": float}
+    )
+    frame["mean"] = (frame["low"] + frame["high"]) / 2
+    feet = frame["unit"] == "ft"
+    frame.loc[feet, ["low", "mean", "high"]] = (frame.loc[feet, ["low", "mean", "high"]] * 0.3048).round(3)
+    return frame.assign(**noise(rng, n))
+
+
+def test_rounding_breaks_no_order_that_holds_in_every_row():
+    rng = np.random.default_rng(0)
+    df = altitudes(rng)
+    schema = Schema.infer(df)
+    sentences = ["high >= mean", "mean >= low"]
+    sentences += [
+        f"{name} in steps of {step} where unit = 'm'" for name, step in zip(("high", "low"), (1, 1), strict=True)
+    ]
+    laws = given_laws(sentences, df, schema, floor=5)
+    mixed = df.assign(unit="m", high=df["mean"] + rng.choice([0.0, 0.25, 0.5], len(df)), low=df["mean"] - 0.3)
+    restored = laws.restore(mixed[list(laws.expressed_schema.names)], rng)
+    metres = restored["unit"] == "m"
+    assert (restored["high"] >= restored["mean"]).all()
+    assert (restored["mean"] >= restored["low"]).all()
+    assert (restored.loc[metres, ["low", "high"]] % 1 == 0).all(axis=None)
+    (steps, *_) = [law for law in laws.laws if law.form == "steps"]
+    assert Steps.from_json(json.loads(json.dumps(steps.to_json()))) == steps

@@ -20,7 +20,7 @@ from ..data.schema import BOOLEAN, NUMERIC, Column, Schema
 from ..data.schema.numbers import count_decimals
 from ..data.schema.values import stored_in_32_bits
 from .base import Cells, Frame, Mask, Name, OneTarget, fresh, replaced
-from .grid import dtype_ends, reach_of, step_of, to_whole, tolerance
+from .grid import LARGEST, dtype_ends, reach_of, step_of, to_whole, tolerance
 from .sentences import SINGLE, said
 from .words import quoted
 
@@ -192,11 +192,18 @@ class Computed(OneTarget):
         # Fewer rows than the floor with another pattern of gaps would not be learned either.
         if law.exact and int((own != parts).sum()) < max(floor, 1):
             return replace(law, rest=None, gappy=bool(own.any()))
-        if not law.exact and column.kind == NUMERIC and law.cycle is None and len(law.reads) == 1:
-            law = replace(law, ends=reach_of(there.astype(np.float64), floor))
+        if not law.exact and column.kind == NUMERIC and law.cycle is None:
+            law = replace(law, ends=law._reach(there.astype(np.float64), floor))
         word = "beside" if law.exact else "-"
         step = 1 if law.scale is None else step_of(law._counts(law.rests(frame)[~frame.gaps(self.target)]), floor)
         return replace(law, rest=fresh(f"{self.target} {word} ({self.formula})", frame.schema), step=step)
+
+    def _reach(self, values: NDArray[np.float64], floor: int) -> tuple[float, float] | None:
+        """The range of the target; sums of several columns may exceed it, but what is never negative stays so."""
+        low, high = reach_of(values, floor)
+        if len(self.reads) == 1:
+            return low, high
+        return (low, self.ends[1] if self.ends else float(LARGEST)) if low >= 0 else self.ends
 
     @property
     def scale(self) -> int | None:

@@ -22,6 +22,7 @@ from .base import Cells, Frame, Law, Mask, Name
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
+from .steps import Steps
 
 POINTS = 101
 """Quantiles of the distance between two columns that are kept."""
@@ -176,7 +177,7 @@ class AtLeast(PutsRight):
 
 
 def limited(laws: Sequence[Law]) -> list[Law]:
-    """The same laws; a column that is moved above some columns stays below those that other laws say."""
+    """The same laws; a column that is moved or rounded stays above and below those that other laws say."""
     orders = [law for law in laws if isinstance(law, AtLeast) and not law.near]
     own: list[Law] = []
     for law in laws:
@@ -184,6 +185,12 @@ def limited(laws: Sequence[Law]) -> list[Law]:
             others = [o for o in orders if o.writes == law.writes and o.downward != law.downward and not o.zero]
             found = [(name, o.strict) for o in others for name in ((o.target,) if o.downward else o.lowers)]
             law = replace(law, limits=tuple(dict.fromkeys(found)))
+        if isinstance(law, Steps):
+            floors = [
+                (name, o.strict) for o in orders if o.writes == law.writes and not o.downward for name in o.lowers
+            ]
+            tops = [(o.target, o.strict) for o in orders if o.writes == law.writes and o.downward]
+            law = replace(law, floors=tuple(dict.fromkeys(floors)), ceilings=tuple(dict.fromkeys(tops)))
         own.append(law)
     return own
 

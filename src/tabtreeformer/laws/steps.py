@@ -41,6 +41,7 @@ MIN_VALUES = 10
 MIN_SHARE = 0.02
 """Minimum share of all rows that are multiples of a step."""
 LARGEST = 2.0**53
+Bound = tuple[Name, bool]
 _CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+]?[0-9]+)?)\s*")
 
 
@@ -56,6 +57,10 @@ class Steps(OneTarget, PutsRight):
     """End of the column, as far as enough rows support it: 58 minutes are never rounded to 60."""
     down: bool = False
     """Whether numbers are rounded down: as a clock time, 1158 must not become 1160."""
+    floors: tuple[Bound, ...] = ()
+    """Columns that the rounded one is never below, by other laws, and whether it is never equal to them."""
+    ceilings: tuple[Bound, ...] = ()
+    """Columns that it is never above."""
     support: int = 0
     exceptions: int = 0
 
@@ -69,7 +74,7 @@ class Steps(OneTarget, PutsRight):
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        return tuple(dict.fromkeys(cause.name for _, cause in self.clauses))
+        return tuple(dict.fromkeys([c.name for _, c in self.clauses] + [n for n, _ in self.floors + self.ceilings]))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """It applies to numbers of the categories."""
@@ -96,14 +101,27 @@ class Steps(OneTarget, PutsRight):
         for step, cause in self.clauses:
             rows = cause.mask(frame) & ~cells.gaps
             rows[rows] = ~_multiples(values[rows].astype(np.float64), step)
-            values[rows] = _rounded(values[rows], step, self.high, down=self.down).astype(values.dtype)
+            rounded = _rounded(values[rows], step, self.high, down=self.down)
+            values[rows] = self._between(rounded, frame, rows, step).astype(values.dtype)
         return frame.changed(schema, {self.target: Cells(values, cells.gaps)})
+
+    def _between(self, rounded: NDArray[np.float64], frame: Frame, rows: Mask, step: float) -> NDArray[np.float64]:
+        """The next multiples that other laws allow; where there are none, those laws come first."""
+        least, most = (
+            _ends(frame, bounds, rows, step, sign) for bounds, sign in ((self.floors, 1), (self.ceilings, -1))
+        )
+        decimals = _decimals(step)
+        moved = np.where(rounded > most, np.round(np.floor(most / step + 1e-9) * step, decimals), rounded)
+        moved = np.where(moved < least, np.round(np.ceil(least / step - 1e-9) * step, decimals), moved)
+        over_the_hour = self.down & (moved != rounded) & (moved % 100 >= 60)
+        return np.asarray(np.where(over_the_hour, (moved // 100 + 1) * 100, moved))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         clauses = [[step, cause.to_json()] for step, cause in self.clauses]
         rest = ("high", "down", "support", "exceptions")
-        return {"target": self.target, "clauses": clauses, **{name: getattr(self, name) for name in rest}}
+        bounds = {key: [list(b) for b in getattr(self, key)] for key in ("floors", "ceilings") if getattr(self, key)}
+        return {"target": self.target, "clauses": clauses, **{name: getattr(self, name) for name in rest}} | bounds
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Steps:
@@ -111,7 +129,8 @@ class Steps(OneTarget, PutsRight):
         clauses = tuple((float(step), State(*cause)) for step, cause in data["clauses"])
         if not all(0 < step < np.inf for step, _ in clauses):
             raise ValueError(f"{data['target']!r} has invalid steps")
-        return cls(**{**data, "clauses": clauses})
+        bounds = {k: tuple((name, bool(strict)) for name, strict in data.get(k, ())) for k in ("floors", "ceilings")}
+        return cls(**{**data, "clauses": clauses, **bounds})
 
 
 def parse(text: str, schema: Schema) -> Steps | None:
@@ -213,8 +232,20 @@ def _multiples(values: NDArray[np.float64], step: float) -> Mask:
 
 def _rounded(values: NDArray[Any], step: float, high: float | None, *, down: bool) -> NDArray[np.float64]:
     """Numbers rounded to multiples of the step, never beyond the end of the column."""
-    decimals = max(0, -int(np.floor(np.log10(step))) + 2)
     places = values.astype(np.float64) / step
     lower = np.floor(places + 1e-9)
     beyond = down | ((lower + 1) * step > (np.inf if high is None else high))
-    return np.asarray(np.round(np.where(beyond, lower, np.rint(places)) * step, decimals))
+    return np.asarray(np.round(np.where(beyond, lower, np.rint(places)) * step, _decimals(step)))
+
+
+def _decimals(step: float) -> int:
+    return max(0, -int(np.floor(np.log10(step))) + 2)
+
+
+def _ends(frame: Frame, bounds: Sequence[Bound], rows: Mask, step: float, sign: int) -> NDArray[np.float64]:
+    """The greatest of some columns, or for `sign` -1 the least; half a step from those that are never met."""
+    end = np.full(int(rows.sum()), -np.inf)
+    for name, strict in bounds:
+        own = sign * frame.floats(name)[rows] + strict * step / 2
+        end = np.fmax(end, own)
+    return sign * end
