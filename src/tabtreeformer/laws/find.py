@@ -23,6 +23,7 @@ from .lookup import Lookup
 from .order import AtLeast, limited
 from .orientation import weighed
 from .puts_right import PutsRight
+from .same import Same
 from .search import Candidate, Search
 from .second import find_second, given_second
 from .sentences import SINGLE, listed, unsaid
@@ -152,10 +153,13 @@ def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
     return chosen
 
 
-def _rank(candidate: Candidate, schema: Schema) -> tuple[bool, bool, float, bool, float]:
-    """Laws that compute come before those that put rows right, because the former imply many of the latter."""
+def _rank(candidate: Candidate, schema: Schema) -> tuple[int, bool, float, bool, float]:
+    """Laws that compute come before those that put rows right, because the former imply many of the latter.
+
+    Columns that are often equal come last: which of them takes the other's value is decided by orders that always hold.
+    """
     order = not candidate.exact or candidate.coarse, candidate.lost, candidate.share < NEARLY, -candidate.bits
-    return not replaces(candidate.law, schema), *order
+    return 2 if isinstance(candidate.law, Same) else int(not replaces(candidate.law, schema)), *order
 
 
 def _turned(candidate: Candidate) -> list[Candidate]:

@@ -53,6 +53,26 @@ def step_of(counts: Values, floor: int) -> int:
     return step
 
 
+ROUND = (1000, 500, 100, 50, 10, 5)
+"""What numbers that people or computers rounded are multiples of, in steps of their column."""
+
+
+def as_round(goal: Values, drawn: Values, least: Values, most: Values) -> Values:
+    """Whole numbers near a goal, as round as those drawn, where that at most doubles their distance to the least.
+
+    2.5 instead of 2.47 where 3.1 was drawn, though others of the column have two decimals. Never below the least.
+    """
+    places = np.maximum(np.minimum(np.round(goal), most), least)
+    left = drawn != 0
+    for unit in ROUND:
+        rounded = np.round(goal / unit) * unit
+        rounded = np.maximum(np.minimum(rounded, np.floor(most / unit) * unit), np.ceil(least / unit) * unit)
+        near = (rounded <= most) & (np.abs(rounded - places) <= np.maximum(places - least, 0))
+        chosen = left & (drawn % unit == 0) & near
+        places, left = np.where(chosen, rounded, places), left & ~chosen
+    return np.asarray(places)
+
+
 def reach_of(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
     """The range of numbers that enough rows support."""
     distinct, counts = np.unique(values, return_counts=True)

@@ -19,6 +19,7 @@ from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
 from .base import Cells, Frame, Law, Mask, Name
+from .grid import as_round
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
@@ -140,11 +141,11 @@ class AtLeast(PutsRight):
             goal = np.minimum(goal, np.maximum(sign * self.end, anchor))
         if self.grid is not None:
             step, first = self.grid[0], sign * self.grid[1]
-            places = np.round((goal - first) / step)
             least = np.ceil(np.round((anchor - first) / step, 6))
             least = np.where(self.strict & (least * step + first <= anchor), least + 1, least)
             most = np.floor(np.round((self._limit(frame, sign)[rows] - first) / step, 6))
-            places = np.maximum(np.minimum(places, most), least)
+            drawn = np.round((sign * frame.values(self._moves)[rows].astype(np.float64) - first) / step)
+            places = as_round((goal - first) / step, drawn if first == 0 else np.ones(len(rows)), least, most)
             if step >= 1:  # whole numbers may be too large for floats
                 return int(sign) * (places.astype(np.int64) * int(step) + int(first))
             goal = np.round(places * step + first, 9)
