@@ -18,7 +18,7 @@ from ..data.rare import slice_means
 from ..data.schema import MEASURED, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
-from .order import grid_of
+from .grid import grid_of
 from .puts_right import PutsRight
 from .sentences import named, quoted, said, unsaid, value_of, written
 from .states import put

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..data.rare import likely_range
 from ..data.schema import NUMERIC, Column
+from ..data.schema.numbers import count_decimals
 
 Values = NDArray[Any]
 LARGEST = 2**62
@@ -71,6 +72,18 @@ def as_round(goal: Values, drawn: Values, least: Values, most: Values) -> Values
         chosen = left & (drawn % unit == 0) & near
         places, left = np.where(chosen, rounded, places), left & ~chosen
     return np.asarray(places)
+
+
+def grid_of(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:
+    """Step and first value of a column."""
+    if not len(values):
+        return None
+    if whole:
+        steps = (values - values.min()).astype(np.int64)
+        step = float(max(int(np.gcd.reduce(steps)), 1))
+        return step, float(values.min() % step)
+    decimals = count_decimals(values, spare=len(values) // 100)
+    return None if decimals is None else (10.0**-decimals, 0.0)
 
 
 def reach_of(values: NDArray[np.float64], floor: int) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from ..data.rare import slice_means
 from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
-from .order import grid_of
+from .grid import grid_of
 from .puts_right import PutsRight
 from .sentences import said, unsaid
 from .states import State, alternatives, read_state

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ..data.rare import slice_means, supported_range
 from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
-from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
 from .base import Cells, Frame, Law, Mask, Name
-from .grid import as_round
+from .grid import as_round, grid_of
 from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
@@ -194,18 +193,6 @@ def limited(laws: Sequence[Law]) -> list[Law]:
             law = replace(law, floors=tuple(dict.fromkeys(floors)), ceilings=tuple(dict.fromkeys(tops)))
         own.append(law)
     return own
-
-
-def grid_of(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] | None:
-    """Step and first value of a column."""
-    if not len(values):
-        return None
-    if whole:
-        steps = (values - values.min()).astype(np.int64)
-        step = float(max(int(np.gcd.reduce(steps)), 1))
-        return step, float(values.min() % step)
-    decimals = count_decimals(values, spare=len(values) // 100)
-    return None if decimals is None else (10.0**-decimals, 0.0)
 
 
 _TEXT = re.compile(r"((?:[^`<>]|`[^`]*`)+?) (>=|<=|>|<) ((?:[^`<>]|`[^`]*`)+)")
