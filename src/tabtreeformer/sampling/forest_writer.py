@@ -55,7 +55,9 @@ class ForestWriter:
         self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
     ) -> pd.DataFrame:
         """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
-        return self.codec.laws.restore(self.expressed(ids, places, within), self.rng)
+        codec, places = self.codec, np.arange(len(ids)) if places is None else places
+        shared = codec.with_shared(self.expressed(ids, places, within), row_numbers(self, places))
+        return codec.laws.restore(shared, self.rng)
 
     def expressed(
         self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None

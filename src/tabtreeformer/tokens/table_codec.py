@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from ..config.settings import TokenConfig
 from ..data.schema import IDENTIFIER, MEASURED, Schema
 from ..laws import Laws
-from ..laws.laws import EVERY_ROW
+from ..laws.laws import EVERY_ROW, LEARNED
 from .codecs.base import Allowed
 from .codecs.column import ColumnCodec
+from .codecs.key_repeats import learn_shared, with_shared
 from .codecs.labels import protected_column
 from .codecs.row_numbers import RowNumbers
 from .codecs.stand_ins import with_stand_ins
+from .codecs.unlearned import KeyCodec
 from .constraints import Plain, RuleSet
 from .constraints.plain_columns import Bounds
 from .layout import Slot, SlotKind
@@ -45,6 +47,8 @@ class TableCodec:
     """Relations that decoded rows keep, of a table that was learned under differential privacy."""
     found: Laws | None = None
     """Laws of the table; none where it is None."""
+    shared: tuple[str | int, ...] = ()
+    """Columns that rows of the same key have in common."""
 
     @classmethod
     def learn(
@@ -63,12 +67,25 @@ class TableCodec:
         schema = with_stand_ins(protected_schema(schema, df, config.rare_floor, units), df)
         if laws is None or not laws.laws:
             columns = (ColumnCodec.learn(once_per_unit(df[c.name], units), c, config) for c in schema.columns)
-            return cls(schema, tuple(columns))
+            return cls(schema, tuple(columns))._sharing(df, config.rare_floor)
         laws = replace(laws, schema=schema)
         expressed = laws.express(df)
         kept = laws.expressed_schema.columns
         columns = (ColumnCodec.learn(once_per_unit(expressed[c.name], units), c, config) for c in kept)
-        return cls(schema, tuple(columns), found=laws)
+        return cls(schema, tuple(columns), found=laws)._sharing(expressed, config.rare_floor)
+
+    def _sharing(self, df: pd.DataFrame, floor: int) -> TableCodec:
+        """The same codec, with the columns that rows of the same key have in common."""
+        key = self._shared_key
+        if key is None:
+            return self
+        others = [c.column.name for c in self.columns if c.column.kind != IDENTIFIER]
+        return replace(self, shared=learn_shared(df[key.column.name], df[others], floor))
+
+    @property
+    def _shared_key(self) -> ColumnCodec | None:
+        """The first key that several rows have in common."""
+        return next((c for c in self.columns if isinstance(c.inner, KeyCodec) and c.inner.repeats), None)
 
     @cached_property
     def laws(self) -> Laws:
@@ -99,6 +116,9 @@ class TableCodec:
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how columns are treated."""
         said = [*self.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in self.rules.texts)]
+        if self._shared_key is not None and self.shared:
+            names = ", ".join(map(repr, self.shared))
+            said.append(f"{LEARNED}: rows that share {self._shared_key.column.name!r} have the same {names}")
         more = (f"… and {len(said) - MAX_SAID:,} more laws",) if len(said) > MAX_SAID else ()
         return (*(codec.note for codec in self.columns if codec.note is not None), *said[:MAX_SAID], *more)
 
@@ -150,6 +170,11 @@ class TableCodec:
             return pd.DataFrame(index=range(len(ids)))
         return self.expressed.restore(values, gaps)
 
+    def with_shared(self, expressed: pd.DataFrame, rows: RowNumbers) -> pd.DataFrame:
+        """Rows that are free, or all under the same conditions: those of one key get what they have in common."""
+        key = self._shared_key
+        return expressed if key is None else with_shared(expressed, self.shared, key.inner.owners(rows))
+
     def _owners(self, rows: RowNumbers, ids: NDArray[Any]) -> RowNumbers:
         """Whom each row belongs to: rows that share a key share the names that are made up for it.
 
@@ -175,7 +200,8 @@ class TableCodec:
     def to_json(self) -> dict[str, Any]:
         """Plain data, one entry per column, each under the name of its codec."""
         plain = {"columns": [codec.to_json() for codec in self.columns], "rules": self.rules.to_json()}
-        return plain | ({"laws": self.laws.to_json()} if self.laws.laws else {})
+        shared = {"shared": list(self.shared)} if self.shared else {}
+        return plain | ({"laws": self.laws.to_json()} if self.laws.laws else {}) | shared
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> TableCodec:
@@ -183,7 +209,11 @@ class TableCodec:
         laws = Laws.from_json(data.get("laws", []), schema)
         pairs = zip(data["columns"], laws.expressed_schema.columns, strict=True)
         columns = tuple(ColumnCodec.from_json(entry, column) for entry, column in pairs)
-        return cls(schema, columns, RuleSet.from_json(data["rules"], schema), laws if laws.laws else None)
+        shared = tuple(data.get("shared", ()))
+        if not {*shared} <= {*laws.expressed_schema.names}:
+            raise ValueError("rows of a key share a column that there is not")
+        rules = RuleSet.from_json(data["rules"], schema)
+        return cls(schema, columns, rules, laws if laws.laws else None, shared)
 
 
 def protected_schema(schema: Schema, df: pd.DataFrame, floor: int, units: NDArray[np.int64] | None = None) -> Schema:

@@ -52,7 +52,7 @@ SAID = {
 RUNNING = "a running number"
 """Why a column is a key if only the order of the rows shows it."""
 
-_KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial"}
+_KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial", "rownames", "unnamed"}
 _JOINED_KEY = re.compile(r"(user|customer|client|order|product|account|patient|person|transaction|invoice|item|row)id$")
 _ZIP_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"}
 
@@ -217,11 +217,11 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
     if complete and few == len(present) >= ENOUGH_ROWS:
         if _named_as_key(column.name) and column.form is None:
             return replace(column, kind=IDENTIFIER, why="no value repeats, and the name says that it is a key")
-        if _is_running(values) and column.form is None:
+        if _is_running(values) and column.form is None and not _are_years(column.name, values):
             return replace(column, kind=IDENTIFIER, why=RUNNING)
     if complete and column.form is None and _repeats_as_key(column.name, few, len(present)):
         return replace(column, kind=IDENTIFIER, why="a key by its name; some rows share one")
-    if values.min() >= 1800 and values.max() <= 2200 and _words(column.name) & {"year", "jahr", "yr"}:
+    if _are_years(column.name, values):
         return replace(numeric, why="years, as numbers")
     why = f"whole numbers with {few} values, each kept exactly" if few <= FEW_VALUES else "whole numbers"
     return replace(numeric, why=why)
@@ -242,6 +242,10 @@ def _are_days(values: Any) -> bool:
     if values.min() < 19000101 or values.max() > 21001231 or len(np.unique(values // 10000)) == len(values):
         return False
     return read_dates([str(value) for value in np.unique(values).tolist()], DAY_NUMBER) is not None
+
+
+def _are_years(name: str | int, values: Any) -> bool:
+    return bool(values.min() >= 1500 and values.max() <= 2200 and _words(name) & {"year", "jahr", "yr"})
 
 
 def _is_running(values: Any) -> bool:

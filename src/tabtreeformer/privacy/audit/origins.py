@@ -139,6 +139,7 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "columns[*].text.writer.stand_in.**": _structure("how made-up words are chosen"),
         "columns[*].text.writer.dates.*": _learned("the form of dates, and the years that they are in"),
         "laws[*].**": _learned("what a law between columns stores, each from at least as many rows as the floor"),
+        "shared[*]": _structure("columns that rows of the same key have in common"),
         "rules[*].rule": _structure("a relation between columns"),
         "rules[*].moves_greater": _structure("which column is changed"),
         "rules[*].gaps[*]": _learned("quantiles of the difference of two columns"),

@@ -13,7 +13,7 @@ from ...artifact.fitted import Fitted
 from ...data.schema import IDENTIFIER
 from ...tokens.codecs.base import Allowed
 from ...tokens.writer import Given, Ids
-from ..writer import Writer, allowed_by_slot
+from ..writer import Writer, allowed_by_slot, row_numbers
 from .derived import Goal, all_met, distance, solve
 
 POOL, MIN_POOL = 4, 256
@@ -56,7 +56,16 @@ class Draws:
         for column in self.fitted.codec.expressed.columns:
             if column.kind == IDENTIFIER:  # keys follow the places of the rows
                 chosen[column.name] = numbered[column.name].to_numpy()
-        return laws.restore(chosen, rng)
+        return laws.restore(self._shared(chosen, places), rng)
+
+    def _shared(self, expressed: pd.DataFrame, places: NDArray[np.int64]) -> pd.DataFrame:
+        """Rows of one key with what they have in common, except those that would no longer be as asked."""
+        codec = self.fitted.codec
+        if not codec.shared:
+            return expressed
+        shared = codec.with_shared(expressed, row_numbers(self.rows, places))
+        fine = self.fine(codec.laws.restore(shared, self.rows.rng))
+        return pd.concat([shared[fine], expressed[~fine]]).sort_index()
 
     def _ids(self, n: int) -> Ids:
         return self.rows.write(n, Given(allowed_by_slot(self.fitted.layout, self.allowed)))

@@ -2,12 +2,17 @@
 
 Rows are cut into cycles of fifty keys. Which rows of a cycle share a key depends on the seed of the call alone, so
 that parts of a table can be written anywhere.
+
+What all rows of a key have in common (the sex of a patient, the time of an order) is written once per key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .row_numbers import RowNumbers
 
@@ -15,6 +20,8 @@ CYCLE = 50
 """Keys per cycle: few, so that rows that share a key are near each other even where few rows are written."""
 MAX_ROWS = 20
 """Rows of a key that are counted one by one."""
+MIN_SHARED, MIN_EVIDENCE = 0.98, 30.0
+"""Minimum share of further rows of a key that agree with its first, and minimum evidence against chance, in nats."""
 
 
 def learn_repeats(values: pd.Series, floor: int) -> tuple[float, ...]:
@@ -38,3 +45,36 @@ def shared_numbers(rows: RowNumbers, repeats: tuple[float, ...]) -> RowNumbers:
     cycle, place = np.divmod(rows.numbers, len(owners))
     scattered = RowNumbers(place, rows.seed).scattered(len(owners))
     return RowNumbers(cycle * len(sizes) + owners[scattered], rows.seed)
+
+
+def learn_shared(keys: pd.Series, columns: pd.DataFrame, floor: int) -> tuple[str | int, ...]:
+    """Columns that all rows of a key have in common, apart from errors."""
+    owner, first, further = _first_rows(pd.factorize(keys)[0])
+    found = []
+    for name in columns.columns:
+        codes = pd.factorize(columns[name], use_na_sentinel=False)[0]
+        agree = codes[first[owner[further]]] == codes[further]
+        by_chance = float(np.sum((np.bincount(codes) / max(len(codes), 1)) ** 2))
+        enough = len(further) >= max(floor, 1) and -len(further) * np.log(max(by_chance, 1e-9)) >= MIN_EVIDENCE
+        if enough and agree.mean() >= MIN_SHARED:
+            found.append(name)
+    return tuple(found)
+
+
+def with_shared(columns: pd.DataFrame, names: Sequence[str | int], keys: RowNumbers) -> pd.DataFrame:
+    """Rows that have in common what the first row of their key has."""
+    owner, first, further = _first_rows(np.unique(keys.numbers, return_inverse=True)[1])
+    if not len(further) or not names:
+        return columns
+    taken = np.arange(len(columns))
+    taken[further] = first[owner[further]]
+    changed = columns.copy()
+    for name in names:
+        changed[name] = columns[name].take(taken).set_axis(columns.index)
+    return changed
+
+
+def _first_rows(owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The key of each row by its number, the first row of each key, and the rows that are not the first of theirs."""
+    first = np.unique(owner, return_index=True)[1]
+    return owner, first, np.setdiff1d(np.arange(len(owner)), first)
