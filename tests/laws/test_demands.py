@@ -136,7 +136,7 @@ def test_sentences_are_read_and_written(written, read):
         ("payment > 'cash'", "has no order"),
         ("if payment = 'cash' tip = 0", "cannot be read; write it as"),
         ("if tip = 0 then tip > 1", "names 'tip' on both sides"),
-        ("start > 'soon'", "no end of a range"),
+        ("start > 'soon'", "cannot be the end of a range"),
         ("fare > 20", "does not hold in the table"),
     ],
 )

@@ -90,12 +90,26 @@ def _candidates(search: Search) -> list[Candidate]:
     formulas = {name for c in found if c.exact and isinstance(c.law, Computed) for name in c.law.writes}
     # A table of several determinants knows only the combinations that it was learned from: a formula knows all.
     found = [c for c in found if not (isinstance(c.law, Lookup) and len(c.law.reads) > 1 and c.law.target in formulas)]
+    found = _one_per_pair(found)
     exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
     computed = {name: law for law in exact if replaces(law, schema) for name in law.writes}
     own_gaps = frozenset(name for name, law in computed.items() if not _same_gaps(search, name, law))
     search = search.knowing(frozenset(computed), own_gaps)
     rest = [candidate for form in FORMS.values() if form not in changing for candidate in form.find(search)]
     return [*found, *rest]
+
+
+def _one_per_pair(found: Sequence[Candidate]) -> list[Candidate]:
+    """Without the differences of two columns that save less than a flag for when the two are equal."""
+    saved: dict[frozenset[Name], float] = {}
+    for c in (c for c in found if isinstance(c.law, Same)):
+        pair = frozenset((c.law.target, c.law.base))
+        saved[pair] = max(c.bits, saved.get(pair, 0.0))
+    return [
+        c
+        for c in found
+        if c.exact or isinstance(c.law, Same) or c.bits >= saved.get(frozenset((*c.law.writes, *c.law.reads)), 0.0)
+    ]
 
 
 def _same_gaps(search: Search, name: Name, law: Law) -> bool:
