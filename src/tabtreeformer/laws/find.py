@@ -102,14 +102,12 @@ def _candidates(search: Search) -> list[Candidate]:
 def _one_per_pair(found: Sequence[Candidate]) -> list[Candidate]:
     """Without the differences of two columns that save less than a flag for when the two are equal."""
     saved: dict[frozenset[Name], float] = {}
-    for c in (c for c in found if isinstance(c.law, Same)):
-        pair = frozenset((c.law.target, c.law.base))
-        saved[pair] = max(c.bits, saved.get(pair, 0.0))
-    return [
-        c
-        for c in found
-        if c.exact or isinstance(c.law, Same) or c.bits >= saved.get(frozenset((*c.law.writes, *c.law.reads)), 0.0)
-    ]
+    pairs = [frozenset((*c.law.writes, *c.law.reads)) for c in found]
+    for c, pair in zip(found, pairs, strict=True):
+        if isinstance(c.law, Same):
+            saved[pair] = max(c.bits, saved.get(pair, 0.0))
+    lengths = [saved.get(pair, 0.0) for pair in pairs]
+    return [c for c, bits in zip(found, lengths, strict=True) if c.exact or isinstance(c.law, Same) or c.bits >= bits]
 
 
 def _same_gaps(search: Search, name: Name, law: Law) -> bool:
