@@ -1,5 +1,7 @@
 """What is announced as kept in every row holds in every row, however it was written."""
 
+import contextlib
+import io
 import warnings
 
 import numpy as np
@@ -122,9 +124,17 @@ def test_a_timestamp_is_filled_from_its_parts(writer, departures):
     assert filled["time_hour"].tolist() == truth["time_hour"].tolist()
 
 
-def test_near_laws_are_not_announced_for_every_row(capsys):
-    model = TabTreeFormer("trees", privacy="off", random_state=0).fit(houses(900))
-    said = capsys.readouterr().err
+@pytest.fixture(scope="module")
+def homes():
+    """Trees that learned houses, and what the fit said."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        model = TabTreeFormer("trees", privacy="off", random_state=0).fit(houses(900))
+    return model, said.getvalue()
+
+
+def test_near_laws_are_not_announced_for_every_row(homes):
+    model, said = homes
     assert f"{EVERY_ROW}: YearRemodAdd >= YearBuilt" in said
     assert "often equals" in said
     for line in said.splitlines():
@@ -135,8 +145,8 @@ def test_near_laws_are_not_announced_for_every_row(capsys):
     kept(model, model.sample(900, random_state=0))
 
 
-def test_a_condition_on_a_column_that_a_law_empties_is_met():
-    model = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(houses(700))
+def test_a_condition_on_a_column_that_a_law_empties_is_met(homes):
+    model = homes[0]
     rows = model.sample(100, given={"GarageCond": "TA"}, random_state=2)
     assert (rows["GarageCond"] == "TA").all()
     kept(model, rows)

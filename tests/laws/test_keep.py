@@ -135,12 +135,13 @@ def test_the_readable_form_comes_back():
 
 def test_relations_reach_the_model_and_its_file(tiny, tmp_path):
     df = table()
-    model = TabTreeFormer("S", constraints=["end >= begin", "land from city"], **tiny, random_state=0, verbose=False)
+    tiny = {"privacy": "off", "verbose": False, **tiny}
+    model = TabTreeFormer("S", constraints=["end >= begin", "land from city"], **tiny, random_state=0)
     model.fit(df).save(tmp_path / "m")
     loaded = TabTreeFormer.load(tmp_path / "m", verbose=False)
     rows = loaded.sample(200)
     assert (rows["end"] >= rows["begin"]).all()
     assert set(loaded.summary()["constraints"]) == {"end >= begin", "land from city"}
-    assert TabTreeFormer("S", **tiny, random_state=0, verbose=False).fit(df).summary()["constraints"] == []
+    assert TabTreeFormer("S", **tiny, random_state=0).fit(df).summary()["constraints"] == []
     with pytest.raises(ConfigError, match="constraints must be 'auto', a list or None, got 'end >= begin'"):
-        TabTreeFormer("S", constraints="end >= begin", **tiny, verbose=False).fit(df)
+        TabTreeFormer("S", constraints="end >= begin", **tiny).fit(df)

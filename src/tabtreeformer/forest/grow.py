@@ -137,6 +137,7 @@ def _grow_tree(
     rng: np.random.Generator,
 ) -> Tree:
     """The tree of a slot (n,) over what it may read (n, slots)."""
+    from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     leaf_rows, n = settings.leaf_rows, len(own)
@@ -153,7 +154,8 @@ def _grow_tree(
         matrix[:, column] = values[read[:, slot]]
     learner = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
     model = learner(min_samples_leaf=leaf_rows, random_state=int(rng.integers(2**31)))
-    model.fit(matrix, ranks if target.ordered else _classes(own))
+    with config_context(skip_parameter_validation=True):  # the checks of a few hundred rows take as long as their tree
+        model.fit(matrix, ranks if target.ordered else _classes(own), check_input=False)
     return _as_sets(model.tree_, features)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.schema import BOOLEAN, CATEGORICAL, DATETIME
-from .base import Frame, Name
+from .base import Frame, Mask, Name
 from .bits import label_length
 from .clock import CLOCK
 from .find_clock import clock_columns
@@ -98,22 +98,32 @@ def _matches(
     search: Search,
 ) -> Iterator[Candidate]:
     """Numeric columns that are a part of the time."""
-    stamps, gaps = source.stamps(probe), probe.gaps(source.name)
-    taken: set[Name] = set()
-    for part in parts:
+    left = dict(_whole_numbers(source.name, numbers, probe))
+    stamps = source.stamps(probe).array if left else None  # without an index around each part
+    for part in parts if left else ():
         if (source.zone or source.hours) and part in ("minute", "second", *LONG, "weekend", "quarter"):
             continue  # minutes and seconds are the same everywhere, and others are too coarse to distinguish zones
-        values = PARTS[part](stamps).astype(np.float64)
-        for name, own in numbers.items():
-            there = ~np.isnan(own) & ~gaps
-            if name in taken or name == source.name or there.sum() < MIN_ROWS or np.ptp(own[there]) == 0:
-                continue
-            if np.mean(values[there] == own[there]) >= MIN_PROBE:
+        values = PARTS[part](stamps)
+        for name, (there, own) in list(left.items()):
+            if np.mean(values[there] == own) >= MIN_PROBE:
                 law = Part(target=name, part=part, source=source.name, zone=source.zone, hours=source.hours)
                 candidate = _judged(law, search)
                 if candidate is not None:
-                    taken.add(name)
+                    del left[name]
                     yield candidate
+
+
+def _whole_numbers(
+    stamp: Name, numbers: dict[Name, NDArray[np.float64]], probe: Frame
+) -> Iterator[tuple[Name, tuple[Mask, NDArray[np.float64]]]]:
+    """Columns that may be a part of a time: the rows in which both are there, and their numbers."""
+    gaps = probe.gaps(stamp)
+    for name, own in numbers.items():
+        there = ~np.isnan(own) & ~gaps
+        if name == stamp or there.sum() < MIN_ROWS or np.ptp(own[there]) == 0:
+            continue
+        if np.mean(own[there] % 1 == 0) >= MIN_PROBE:
+            yield name, (there, own[there])
 
 
 def _judged(law: Part, search: Search) -> Candidate | None:

@@ -120,7 +120,11 @@ def test_where_a_code_begins_follows_the_row():
     town = rng.choice(["Köln", "Ulm"], 600)
     codes = [f"{'50' if t == 'Köln' else '89'}{n:03d}" for t, n in zip(town, rng.integers(0, 900, 600), strict=True)]
     df = pd.DataFrame({"town": town, "plz": codes})
-    rows = TabTreeFormer("trees", constraints=None, random_state=0, verbose=False).fit(df).sample(300, random_state=0)
+    rows = (
+        TabTreeFormer("trees", constraints=None, privacy="off", random_state=0, verbose=False)
+        .fit(df)
+        .sample(300, random_state=0)
+    )
     assert (rows["plz"].str[:2] == rows["town"].map({"Köln": "50", "Ulm": "89"})).mean() > 0.95
 
 
@@ -137,7 +141,7 @@ def test_no_letter_is_made_up_that_no_text_began_with():
 
 def test_mails_that_many_rows_have_are_not_kept():
     df = pd.DataFrame({"mail": [f"p{k % 30}@firm.de" for k in range(300)], "x": np.arange(300) % 7})
-    rows = TabTreeFormer("trees", random_state=0, verbose=False).fit(df).sample(100, random_state=0)
+    rows = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df).sample(100, random_state=0)
     assert not set(rows["mail"]) & set(df["mail"])
     assert rows["mail"].str.fullmatch(r"[\w.]+@example\.(com|org|net)").all()
 
@@ -147,7 +151,7 @@ def test_keys_that_rows_share_are_shared_again():
     owners = np.sort(rng.integers(0, 700, 1000))
     df = pd.DataFrame({"house_id": 5000 + 3 * owners, "price": rng.normal(size=1000)})
     assert Schema.infer(df).column("house_id").kind == "identifier"
-    rows = TabTreeFormer("trees", random_state=0, verbose=False).fit(df).sample(1000, random_state=0)
+    rows = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df).sample(1000, random_state=0)
     assert not set(rows["house_id"]) & set(df["house_id"])
     shares = [t["house_id"].value_counts().value_counts(normalize=True) for t in (df, rows)]
     assert (shares[0] - shares[1]).abs().dropna().max() < 0.06
@@ -191,7 +195,7 @@ def people(n=300):
 @pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
 def test_a_person_is_one_person_and_nobody_of_the_table(tmp_path):
     df = people()
-    model = TabTreeFormer("trees", random_state=0, verbose=False).fit(df)
+    model = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df)
     assert "de_DE" in model.fitted_.codec.schema.column("Name").stand_in
     model.save(tmp_path / "m.tabtree")
     rows = TabTreeFormer.load(tmp_path / "m.tabtree", verbose=False).sample(400, random_state=0)
@@ -210,14 +214,14 @@ def test_a_person_is_one_person_and_nobody_of_the_table(tmp_path):
 @pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
 def test_no_pair_of_names_of_the_table_is_ever_made_up():
     df = people(2000)[["Name", "x"]]
-    rows = TabTreeFormer("trees", random_state=0, verbose=False).fit(df).sample(3000, random_state=0)
+    rows = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df).sample(3000, random_state=0)
     assert not set(rows["Name"]) & set(df["Name"])
 
 
 @pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
 def test_without_the_words_placeholders_are_written(monkeypatch):
     df = people()[["Name", "x"]]
-    model = TabTreeFormer("trees", random_state=0, verbose=False).fit(df)
+    model = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df)
     from tabtreeformer.errors import MissingExtraError
     from tabtreeformer.tokens.codecs import stand_ins
 
