@@ -18,6 +18,9 @@ from tabtreeformer.data.schema.forms import DATE_FORMS, read_dates, write_dates
         (["1/5/2024 9:05", "12/13/2023 17:30"], "%-m/%-d/%Y %-H:%M", "month first"),
         (["1.5.2024", "12.11.2023"], "%-d.%-m.%Y", "day first"),
         (["20141013T000000", "20150101T120000"], "%Y%m%dT%H%M%S", "dates written as text"),
+        (["6/5/2024 7:34 PM", "3/31/2024 12:05 AM"], "%-m/%-d/%Y %-I:%M %p", "month first"),
+        (["06/05/2024 07:34:10 PM", "03/31/2024 12:05:00 PM"], "%m/%d/%Y %I:%M:%S %p", "month first"),
+        (["9:05 AM", "12:30 PM"], "%-I:%M %p", "dates written as text"),
         (["5 May 2024", "12 Jun 2023"], "%-d %b %Y", "dates written as text"),
     ],
 )

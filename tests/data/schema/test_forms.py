@@ -26,7 +26,13 @@ def test_numbers_in_one_form_are_found_read_and_written(texts, form, numbers):
     assert found.write(np.array(numbers, dtype=float)) == texts
 
 
-@pytest.mark.parametrize("texts", [["007", "12"], ["1", "x"], ["$1", "€1"], ["C12", "C13"], ["1.5", "1,5"], [""], []])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(["007", "12"], ["1", "x"], ["$1", "€1"], ["1.5", "1,5"], [""], []),
+        *(["C12", "C13"], ["A-12", "A-13"], ["#12", "#13"]),
+    ],
+)
 def test_what_would_not_come_back_to_the_letter_is_no_number(texts):
     assert find_number_form(texts) is None
 

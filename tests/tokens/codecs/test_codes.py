@@ -1,11 +1,14 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from tabtreeformer.config.settings import TokenConfig
 from tabtreeformer.data.schema import Column
 from tabtreeformer.tokens.codecs.codes import Codes
+from tabtreeformer.tokens.codecs.patterns import Pattern
 from tabtreeformer.tokens.codecs.row_numbers import RowNumbers
 from tabtreeformer.tokens.codecs.unlearned import TextCodec
 
@@ -75,3 +78,19 @@ def test_a_number_of_any_length_is_above_those_of_all_texts_like_it():
     codes = Codes.learn(texts, floor=5)
     forms = np.arange(600) % codes.n_forms
     assert not set(codes.write(RowNumbers.first(600), np.random.default_rng(0), forms)) & set(texts)
+
+
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [
+        (lambda rng: ":".join(f"{byte:02x}" for byte in rng.bytes(6)), r"([0-9a-f]{2}:){5}[0-9a-f]{2}"),
+        (lambda rng: "-".join(f"{n:04d}" for n in rng.integers(10_000, size=4)), r"(\d{4}-){3}\d{4}"),
+    ],
+)
+def test_keys_of_fields_keep_the_length_of_each(make, form):
+    rng = np.random.default_rng(0)
+    real = [make(rng) for _ in range(500)]
+    new = Pattern.learn(real, 5).write(RowNumbers.first(2000), rng)
+    assert all(re.fullmatch(form, text) for text in new)
+    assert len(set(new)) == 2000
+    assert not set(new) & set(real)

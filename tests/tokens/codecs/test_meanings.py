@@ -93,6 +93,23 @@ def test_phones_and_postal_codes_keep_their_length_and_country():
     assert all(re.fullmatch(r"99\d{3}", text) for text in new)
 
 
+def test_no_area_code_begins_with_digits_that_none_begins_with():
+    rng = np.random.default_rng(0)
+    real = [f"({rng.integers(200, 1000)}) {rng.integers(200, 1000)}-{rng.integers(10_000):04d}" for _ in range(300)]
+    assert all(re.fullmatch(r"\([2-9]\d\d\) [2-9]\d\d-\d{4}", text) for text in made("phone", real))
+
+
+def test_postal_codes_of_few_rows_each_are_those_of_their_town():
+    rng = np.random.default_rng(0)
+    towns = rng.choice(["Ulm", "Kiel"], 800)
+    codes = [f"{(89_000 if town == 'Ulm' else 24_000) + rng.integers(100)}" for town in towns]
+    df = pd.DataFrame({"town": towns, "plz": pd.Series(codes, dtype="str")})
+    model = TabTreeFormer("trees", random_state=0, privacy="off").fit(df)
+    new = model.sample(200, random_state=0)
+    assert model.fitted_.schema.columns[1].kind == "text"
+    assert (new["plz"].str[:2] == new["town"].map({"Ulm": "89", "Kiel": "24"})).mean() > 0.95
+
+
 def test_a_template_has_a_place_for_each_of_its_texts():
     template = Template(r"\+\4\910A\-h")
     assert template.size == 9 * 10 * 26 * 16

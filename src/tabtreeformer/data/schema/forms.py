@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from ...errors import SchemaError
 
+_NOON = ("%-I:%M %p", "%-I:%M:%S %p", "%I:%M %p", "%I:%M:%S %p")
+"""Times with AM and PM."""
 DATE_FORMS = (
     "%Y-%m-%d",
     *(f"%Y-%m-%d{t}%H:%M{s}" for t in " T" for s in ("", ":%S", ":%S.%f", ":%SZ", ":%S.%fZ", ":%S+00:00", "Z")),
@@ -29,6 +31,8 @@ DATE_FORMS = (
     *(f"{day}/%Y{time}" for time in ("", " %H:%M", " %-H:%M", " %H:%M:%S") for day in ("%-d/%-m", "%-m/%-d")),
     *("%-d/%-m/%y", "%-m/%-d/%y", "%-d-%-m-%Y", "%-m-%-d-%Y"),
     *("%-d %b %Y", "%-d-%b-%Y", "%b %-d, %Y", "%-d %B %Y", "%B %-d, %Y"),
+    *(f"{day}{time}" for time in _NOON for day in ("%-m/%-d/%Y ", "%m/%d/%Y ", "%-d/%-m/%Y ", "%d/%m/%Y ")),
+    *(f"{day}{time}" for time in _NOON for day in ("%Y-%m-%d ", "%b %-d, %Y ", "")),
 )
 """Tried in this order; the first that reads all values is taken. `%-d` has no leading zero."""
 
@@ -38,6 +42,8 @@ DAY_NUMBER = "%Y%m%d"
 _SAMPLE = 200
 _MONEY = {"usd", "eur", "gbp", "chf", "jpy", "cny", "inr", "rs", "us", "ca", "a", "kr", "r"}
 """Letters that may precede a number; others make it a code, e.g. C042."""
+_CODE_SIGNS = ("-", "_", "/", "#", ":")
+"""What joins letters and digits of a code, e.g. A-1000 and #1000."""
 _NUMBER = re.compile(r"(-?)(\D*?)(\d{1,3}(?:([,.'  ])\d{3}(?:\4\d{3})*)?|\d+)(?:([.,])(\d+))?(\D*)")
 
 
@@ -110,7 +116,7 @@ def find_number_form(texts: Sequence[str]) -> NumberForm | None:
     if len(groups) > 1 or len(points) > 1 or groups & points:
         return None
     letters = "".join(c for c in parts[0][2].lower() if c.isalpha())  # type: ignore[index]
-    if letters and letters not in _MONEY:
+    if (letters and letters not in _MONEY) or parts[0][2].endswith(_CODE_SIGNS):  # type: ignore[index]
         return None
     # A mark that is always followed by three digits separates thousands; it is rarely a decimal point.
     form = NumberForm(
@@ -126,7 +132,7 @@ def find_number_form(texts: Sequence[str]) -> NumberForm | None:
 
 def is_date_form(form: str) -> bool:
     """Distinguish the form of a date from that of a number, which may hold a percent sign too."""
-    return re.search("%-?[YymdHMSfbB]", form) is not None
+    return re.search("%-?[YymdHIMSfbBp]", form) is not None
 
 
 def find_date_form(texts: Sequence[str]) -> str | None:
@@ -192,7 +198,7 @@ def dates_in(texts: list[str], form: str, name: str | int) -> NDArray[np.int64]:
 @cache
 def _shape(form: str) -> re.Pattern[str]:
     """What every text of a form looks like: digits, words and separators in their places."""
-    shapes = (r"\D+" if piece in ("%b", "%B") else r"\d+" if piece[0] == "%" else _separator(piece)
+    shapes = (r"\D+" if piece in ("%b", "%B", "%p") else r"\d+" if piece[0] == "%" else _separator(piece)
               for piece in re.findall("%-?.|[^%]+", form))  # fmt: skip
     return re.compile("".join(shapes))
 
@@ -205,8 +211,10 @@ def write_dates(micros: NDArray[np.int64], form: str) -> list[str]:
     """Inverse of `read_dates`."""
     times = pd.Series(micros.astype("datetime64[us]")).dt
     texts = [""] * len(micros)
-    for piece in re.split("(%-[dmH])", form):  # without leading zeros there is no portable strftime
-        if piece in _UNPADDED:
+    for piece in re.split("(%-[dmHI])", form):  # without leading zeros there is no portable strftime
+        if piece == "%-I":
+            added = ((times.hour + 11) % 12 + 1).astype(str).tolist()
+        elif piece in _UNPADDED:
             added = getattr(times, _UNPADDED[piece]).astype(str).tolist()
         else:
             added = times.strftime(piece).tolist() if piece else [""] * len(texts)

@@ -17,7 +17,7 @@ from .column import DATE_OBJECT, DATETIME_OBJECT, DECIMAL_OBJECT, NUMBER_OBJECT,
 from .dtypes import arrow_family, dtype_name
 from .forms import DAY_NUMBER, NumberForm, day_or_month_first, find_date_form, find_number_form, read_dates
 from .kinds import BOOLEAN, CATEGORICAL, CONSTANT, DATETIME, FEW_CLASSES, IDENTIFIER, NUMERIC, TEXT, TIMEDELTA
-from .meanings import HEX, JSON, PERSONAL, UUID, find_meaning
+from .meanings import HEX, JSON, PERSONAL, POSTAL, SAID, UUID, find_meaning
 from .numbers import decimals_under_noise
 from .values import LABEL, NUMBER, SINGLE, TIME, as_scalar, is_widened, sort_of
 
@@ -27,6 +27,8 @@ MANY_VALUES = 1000
 """Text with more values than this is of kind text: rare values are not kept."""
 REPEATS = 3
 """Text whose values have fewer rows each than this, on average, is not a list of categories."""
+ROWS_OF_A_CODE = 10
+"""Postal codes with fewer rows each than this, on average, are made up where they are rare, as their town has them."""
 ENOUGH_ROWS = 20
 """Fewer rows are no evidence that a column never repeats."""
 MANY_REPEATS = 2
@@ -34,21 +36,6 @@ MANY_REPEATS = 2
 MANY_WORDS = 4
 LONG_KEY = 8
 """Characters of a hexadecimal key."""
-SAID = {
-    "email": "mail addresses",
-    "url": "web addresses",
-    "ipv4": "IP addresses",
-    "ipv6": "IP addresses",
-    "uuid": "UUIDs",
-    "iban": "account numbers (IBAN)",
-    "phone": "phone numbers",
-    "hex": "hexadecimal numbers",
-    "person": "names of people",
-    "company": "companies",
-    "city": "towns",
-    "address": "addresses",
-}
-"""Meanings as they are called in reasons."""
 RUNNING = "a running number"
 """Why a column is a key if only the order of the rows shows it."""
 
@@ -320,6 +307,8 @@ def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Colu
         return replace(column, kind=kind, why=f"{said}, and no value repeats")
     if column.meaning in PERSONAL and len(distinct) > FEW_VALUES:
         return replace(column, kind=TEXT, why=f"{said}: they belong to somebody, so that none is kept")
+    if column.meaning == POSTAL and len(distinct) > FEW_VALUES and n_rows < ROWS_OF_A_CODE * len(distinct):
+        return replace(column, kind=TEXT, why=f"{said}: {len(distinct):,} in {n_rows:,} rows, and most are rare")
     found = _words_or_classes(column, n_rows, distinct)
     return replace(found, why=f"{said}: {found.why}")
 

@@ -27,6 +27,22 @@ PERSONAL = (PERSON, EMAIL, PHONE, IBAN, ADDRESS, IPV4, IPV6, UUID)
 PEOPLE = (PERSON, FIRST, LAST, EMAIL)
 """Meanings that name one person, so that they agree within a row."""
 
+SAID = {
+    EMAIL: "mail addresses",
+    URL: "web addresses",
+    IPV4: "IP addresses",
+    IPV6: "IP addresses",
+    UUID: "UUIDs",
+    IBAN: "account numbers (IBAN)",
+    PHONE: "phone numbers",
+    HEX: "hexadecimal numbers",
+    PERSON: "names of people",
+    COMPANY: "companies",
+    CITY: "towns",
+    ADDRESS: "addresses",
+}
+"""Meanings as they are called in reasons."""
+
 NEARLY_ALL = 0.95
 """Share of texts that must have the form of a meaning; a table may hold a few misspelled ones."""
 MAX_TEXTS = 2000

@@ -70,11 +70,23 @@ class Pattern:
         shapes = {tuple(_sort(s) for s in stretch) for stretch in stretches}
         if len(shapes) == 1 and "" not in texts:
             return cls._of_stretches(list(zip(*stretches, strict=True)), len(texts), floor)
-        if len({len(text) for text in texts}) == 1 and all(c.isalnum() and c.isascii() for t in texts for c in t):
-            alphabet = _alphabet("".join(texts))
-            run = Run(alphabet=alphabet, lengths=(len(texts[0]), len(texts[0])))
-            return cls((run,), None, 0, None, _roomy((run,), len(texts)))
-        return None
+        return cls._of_fields(texts, floor)
+
+    @classmethod
+    def _of_fields(cls, texts: Sequence[str], floor: int) -> Pattern | None:
+        """Letters and digits mixed in fields of fixed lengths, between signs that all texts have: 87:f2:80."""
+        fields = [re.split("([^0-9A-Za-z])", text) for text in texts]
+        if len({tuple(own if k % 2 else str(len(own)) for k, own in enumerate(parts)) for parts in fields}) > 1:
+            return None
+        if len(fields[0]) == 1:
+            runs: tuple[Run, ...] = (Run(alphabet=_alphabet("".join(texts)), lengths=(len(texts[0]), len(texts[0]))),)
+        else:
+            runs = tuple(_run(column, floor) for column in zip(*fields, strict=True) if column[0])
+            if not all(run.choices or run.lengths[0] == run.lengths[1] for run in runs):
+                return None
+        free = any(run.alphabet for run in runs)
+        roomy = _roomy(runs, len(texts))
+        return cls(runs, None, 0, None, roomy) if free and (roomy or len(runs) == 1) else None
 
     @classmethod
     def _of_stretches(cls, columns: list[tuple[str, ...]], n: int, floor: int) -> Pattern | None:
@@ -87,6 +99,8 @@ class Pattern:
         widths = {len(text) for text in columns[counter]}
         padded = len(widths) == 1 or any(text[0] == "0" and len(text) > 1 for text in columns[counter])
         last = max(int(text) for text in columns[counter])
+        if padded and 10 ** max(widths) - 1 - round_above(last) < n and _roomy(runs, n):
+            return cls(runs, None, 0, None, True)  # numbers of this width are used up, while others have room
         return cls(runs, counter, last, max(widths) if padded else None, True)
 
     @property

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ALPHABETS = {
     "0": string.digits,
     "1": string.digits[1:],
+    "2": string.digits[2:],
     "A": string.ascii_uppercase,
     "a": string.ascii_lowercase,
     "h": "0123456789abcdef",
@@ -48,6 +49,8 @@ MADE_UP = {
 FORMED = (PHONE, POSTAL, HEX, IBAN)
 """Meanings whose templates are learned."""
 MAX_LETTERS = 64
+MANY_TEXTS = 50
+"""Texts of one form of which none begins a number with 0 or 1 (as area codes of North America) for no new one to do."""
 
 
 @dataclass(frozen=True)
@@ -240,11 +243,14 @@ def _beginnings(texts: list[str], meaning: str, floor: int) -> dict[str, list[st
 
 
 def _template(shape: str, start: str, texts: list[str]) -> str:
-    """The shape with a fixed beginning; signs are fixed, and a digit that never is 0 stays so."""
+    """The shape with a fixed beginning; signs are fixed, and a first digit that never is 0, or 0 or 1, stays so."""
     parts = []
     for k, letter in enumerate(shape):
+        begins = k == len(start) or (k > len(start) and not shape[k - 1].isalnum())
         if k < len(start):
             parts.append(f"\\{start[k]}")
+        elif letter == "0" and begins and all(text[k] not in "01" for text in texts) and len(texts) >= MANY_TEXTS:
+            parts.append("2")
         elif letter == "0" and k == len(start) and all(text[k] != "0" for text in texts):
             parts.append("1")
         else:
