@@ -23,7 +23,8 @@ NEAR = 0.1
 """A row is repeated by one that is at most this share of the distance to the nearest other candidate away."""
 MAX_CANDIDATES, MAX_RELEASED = 2_500, 10_000
 """Candidates of either kind, and released rows, that are looked at, each at most."""
-BLOCK = 256
+BLOCK_CELLS = 1 << 17
+"""Distances that are computed at once: few enough to stay in a core's cache."""
 
 
 def repeated(population: Table, n_members: int, released: Table, n_learned: int) -> dict[str, Any]:
@@ -56,12 +57,20 @@ def nearest(queries: Table, reference: Table, n_nearest: int) -> Floats:
             columns.append((_ranks(own, order), _ranks(theirs, order), False))
     n_nearest = min(n_nearest, reference.n_rows)
     found = np.empty((queries.n_rows, n_nearest))
-    for start in range(0, queries.n_rows, BLOCK):
-        total = np.zeros((min(BLOCK, queries.n_rows - start), reference.n_rows), dtype=np.float32)
+    rows = max(1, BLOCK_CELLS // reference.n_rows)
+    part = np.empty((rows, reference.n_rows), dtype=np.float32)
+    total = np.empty_like(part)
+    for start in range(0, queries.n_rows, rows):
+        n = min(rows, queries.n_rows - start)
+        total[:n] = 0
         for own, theirs, categorical in columns:
-            left, right = own[start : start + BLOCK, None], theirs[None, :]
-            total += left != right if categorical else np.abs(left - right)
-        found[start : start + BLOCK] = np.sort(np.partition(total, n_nearest - 1, axis=1)[:, :n_nearest], axis=1)
+            left, right = own[start : start + n, None], theirs[None, :]
+            if categorical:
+                np.not_equal(left, right, out=part[:n], casting="unsafe")
+            else:
+                np.abs(np.subtract(left, right, out=part[:n]), out=part[:n])
+            total[:n] += part[:n]
+        found[start : start + n] = np.sort(np.partition(total[:n], n_nearest - 1, axis=1)[:, :n_nearest], axis=1)
     return found
 
 
