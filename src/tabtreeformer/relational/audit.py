@@ -22,6 +22,7 @@ from ..privacy.audit.findings import gathered
 from ..privacy.audit.rare import RareValues, is_distinctive, texts_inside
 from .check import member_size
 from .file import blaming_file, read_database
+from .plain import in_plain_form
 from .source import Database
 from .units import Units
 
@@ -51,7 +52,8 @@ def audit_database(
     if absent:
         raise ConfigError(f"these are not the tables that it was fitted on: {absent[0]!r} is missing")
     kept = [name for name, table in learned.items() if table.kept is not None]
-    source = Database({name: tables[name].reset_index(drop=True) for name in learned}, links, {}, {}).described()
+    plain = {n: in_plain_form(tables[n].reset_index(drop=True), table.forms) for n, table in learned.items()}
+    source = Database(plain, links, {}, {}).described()
     units = Units.of(source.tables, source.plans(), source.parents(), unit, kept)
     columns, common = _columns(source, units, kept, rare_floor)
     findings = list(gathered(_found(members, columns, common)))

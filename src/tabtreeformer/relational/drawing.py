@@ -19,6 +19,7 @@ from .followed import like, with_values
 from .kept import Kept, scaled
 from .learned import LearnedTable, completed, free_rows
 from .margins import with_margin
+from .plain import in_own_form
 from .plan import TablePlan
 from .requests import Asked
 from .rows import Ints
@@ -61,11 +62,11 @@ class Drawing:
                 waiting[name] = piece
                 continue
             self._add_up(name, piece)
-            yield name, piece
+            yield name, in_own_form(piece, self.learned[name].forms)
         for name in reversed(list(waiting)):  # a total may be of totals
             whole = self._with_totals(self.learned[name], waiting[name])
             self._add_up(name, whole)
-            yield name, whole
+            yield name, in_own_form(whole, self.learned[name].forms)
 
     def _totals_of(self, name: str) -> list[Total]:
         """Totals to compute: none for rows that were given, nor where a condition is on a column that they change."""
@@ -167,7 +168,7 @@ class Drawing:
             if len(frame):
                 own = table.laws.restore(frame[learned].reset_index(drop=True), np.random.default_rng(seed))
             else:
-                own = pd.DataFrame({c: pd.Series(dtype=table.dtype_of(c)) for c in table.laws.schema.names})
+                own = table.laws.schema.restore({c: np.zeros(0) for c in table.laws.schema.names})
             whole = pd.concat([rest.reset_index(drop=True), own], axis=1)
         whole = whole[list(table.columns)]
         if not len(whole) or main is None:

@@ -14,6 +14,7 @@ from ..data.links import Link, check_links, parent_numbers
 from ..errors import ConfigError, SchemaError
 from .learned import LearnedTable, filled
 from .learning import Extender
+from .plain import in_own_form, in_plain_form
 from .rows import step
 
 
@@ -23,7 +24,8 @@ def fill_gaps(
     """All tables, with the missing values of learned columns filled and all others unchanged."""
     if not isinstance(given, Mapping) or set(given) != set(learned):
         raise ConfigError(f"impute takes all tables of the database: {', '.join(learned)}")
-    real = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
+    own = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
+    real = {name: in_plain_form(own[name], table.forms) for name, table in learned.items()}
     check_links(real, links)
     tables = {name: _expressed(table, real[name]) for name, table in learned.items()}
     for table in learned.values():
@@ -37,7 +39,7 @@ def fill_gaps(
             round_number += 1
         _count_times(table, tables, real, back=True)
         real[name] = _restored(table, real[name], tables[name], child(seed, number, 2**20))
-    return real
+    return {name: in_own_form(real[name], table.forms) for name, table in learned.items()}
 
 
 def _count_times(

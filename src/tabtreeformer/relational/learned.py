@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..config.settings import TokenConfig
 from ..data.links import Name
-from ..data.schema import IDENTIFIER, Schema
+from ..data.schema import IDENTIFIER, Column, Schema
 from ..data.schema.dtypes import dtype_name, dtype_of
 from ..laws import Laws
 from ..sampling import writer_of
@@ -67,6 +67,8 @@ class LearnedTable:
     """How much values weigh by the children of the rows that have them."""
     kept: Kept | None = None
     """The table itself, where it is kept as it is."""
+    forms: tuple[Column, ...] = ()
+    """Columns of times and numbers that are written as texts or objects."""
 
     def write_keys(self, n: int, seed: int, start: int = 0) -> pd.DataFrame:
         """Keys of n rows from row number `start` on, all different."""
@@ -108,6 +110,7 @@ class LearnedTable:
             "facts": list(self.facts),
             "weights": [weight.to_json() for weight in self.weights],
             "kept": None if self.kept is None else self.kept.to_json(),
+            "forms": [column.to_json() for column in self.forms],
         }
 
     @classmethod
@@ -137,6 +140,7 @@ class LearnedTable:
             facts=tuple(str(name) for name in data["facts"]),
             weights=tuple(Weight.from_json(weight) for weight in data["weights"]),
             kept=None if data["kept"] is None else Kept.from_json(data["kept"]),
+            forms=tuple(Column.from_json(column) for column in data["forms"]),
         )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from ..data.io.frames import take_in
 from ..errors import ConfigError
 from .learned import LearnedTable
+from .plain import in_plain_form
 from .rows import n_children
 
 
@@ -115,7 +116,7 @@ def conditions_of(
             frame = take_in(value)[0]
             if not isinstance(frame, pd.DataFrame) or learned[place].plan.main is not None:
                 raise ConfigError(f"given[{place!r}] must be a table of rows of a table without parents")
-            real[place] = frame
+            real[place] = in_plain_form(frame, learned[place].forms)
             continue
         table, _, column = str(place).partition(".")
         if table not in learned or column not in [str(name) for name in learned[table].plan.own]:

@@ -26,6 +26,7 @@ from .gaps import fill_gaps
 from .inputs import Sequences, as_names, as_two_tables, check_tables, chosen_links, without_dangling
 from .learned import LearnedTable
 from .learner import Learner
+from .plain import in_plain_forms
 from .requests import Asked
 from .source import Database
 from .streaming import check_files, write_file, write_folder
@@ -145,9 +146,9 @@ class RelationalTabTreeFormer:
         seed = seed_sequence(self.random_state)
         self._sample_seed = child(seed, 1) if self.random_state is not None else np.random.SeedSequence()
         self.links_ = tuple(chosen)
-        source = Database(frames, chosen, dict(schemas or {}), dict(order) if isinstance(order, Mapping) else {})
-        learner = self._learner(progress)
-        self.tables_, units = learner.learn(source, self.unit, child(seed, 0))
+        source, forms = in_plain_forms(frames, chosen, schemas or {}, order if isinstance(order, Mapping) else {})
+        learned, units = self._learner(progress).learn(source, self.unit, child(seed, 0))
+        self.tables_ = {name: replace(table, forms=forms[name]) for name, table in learned.items()}
         self.privacy_ = self._verdict(source, units, child(seed, 2), progress)
         return self
 
