@@ -44,6 +44,10 @@ CONFIG = TokenConfig(scheme="atoms", quantiles=20, rare_floor=5)
         ("x", ["['a', 'b']", "[]"], "json"),
         ("Full Name", ["Ada Moor", "Ben Ek"], "person"),
         ("product name", ["Blue Chair", "Red Lamp"], None),
+        ("name", ["Ada Moor", "Ben Ek"], "person"),
+        ("name", [f"{a}{b} Airport" for a in "ABCDEFGH" for b in "abcdefgh"], None),
+        ("name", [f"{a}{b}, Mr. {b.upper()}{a.lower()}" for a in "ABCDEFGH" for b in "ijklmnop"], "person"),
+        ("Name", ["Duke of York", "King George"], None),
         ("Vorname", ["Anna", "Bernd"], "first name"),
         ("city", ["Ulm", "Bern"], "city"),
         ("city", ["1", "2"], None),
@@ -236,6 +240,15 @@ def test_no_pair_of_names_of_the_table_is_ever_made_up():
 
 
 @pytest.mark.skipif(not FAKER, reason="faker is not installed: pip install 'tabtreeformer[fakes]'")
+@pytest.mark.skipif(not FAKER, reason="the extra fakes is absent")
+def test_the_house_number_stands_where_the_country_writes_it():
+    made = {
+        locale: StandIn("address", locale, words_of(locale).digest, Part(1, 0), "x") for locale in ("en_US", "de_DE")
+    }
+    assert re.match(r"\d+ \D", made["en_US"].example)
+    assert re.match(r"\D+ \d+, \d{5} ", made["de_DE"].example)
+
+
 def test_without_the_words_placeholders_are_written(monkeypatch):
     df = people()[["Name", "x"]]
     model = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df)

@@ -31,6 +31,8 @@ DATE_FORMS = (
     *(f"{day}/%Y{time}" for time in ("", " %H:%M", " %-H:%M", " %H:%M:%S") for day in ("%-d/%-m", "%-m/%-d")),
     *("%-d/%-m/%y", "%-m/%-d/%y", "%-d-%-m-%Y", "%-m-%-d-%Y"),
     *("%-d %b %Y", "%-d-%b-%Y", "%b %-d, %Y", "%-d %B %Y", "%B %-d, %Y"),
+    *("%b %-d %Y", "%b %d %Y", "%B %-d %Y", "%d-%b-%y", "%-d-%b-%y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y.%m.%d"),
+    *("%Y/%m/%d %H:%M", "%d-%m-%Y %H:%M", "%d-%m-%Y %H:%M:%S", "%-m/%-d/%y %-H:%M", "%-d/%-m/%y %-H:%M"),
     *(f"{day}{time}" for time in _NOON for day in ("%-m/%-d/%Y ", "%m/%d/%Y ", "%-d/%-m/%Y ", "%d/%m/%Y ")),
     *(f"{day}{time}" for time in _NOON for day in ("%Y-%m-%d ", "%b %-d, %Y ", "")),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 EMAIL, URL, IPV4, IPV6, UUID, IBAN = "email", "url", "ipv4", "ipv6", "uuid", "iban"
@@ -47,6 +48,10 @@ NEARLY_ALL = 0.95
 """Share of texts that must have the form of a meaning; a table may hold a few misspelled ones."""
 MAX_TEXTS = 2000
 """Texts that are inspected."""
+MANY_NAMES, MANY_SHARED, MANY_JOINED = 50, 0.15, 0.05
+"""Names of things: of at least this many more than this share have one word, or more than this share `of` and the like."""
+_JOINING = {"of", "the", "The", "and", "And", "for", "in", "&", "-"}
+_TITLES = {"mr", "mrs", "ms", "miss", "master", "dr", "prof", "herr", "frau", "mme", "m"}
 _EMAIL = re.compile(r"[\w.+%'-]+@[\w-]+(\.[\w-]+)+")
 _URL = re.compile(r"(https?|ftp)://[^\s/]+\.[^\s/]+(/\S*)?|www\.[^\s/]+\.[^\s/]+(/\S*)?", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -104,7 +109,16 @@ def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
         return None
     if named == PERSON and sum(" " in text or "," in text for text in texts) < 0.8 * len(texts):
         return None
-    return named
+    return None if named == PERSON and words == "name" and _of_things(texts) else named
+
+
+def _of_things(texts: Sequence[str]) -> bool:
+    """Whether names are of things: many share a word (Airport), or have one that people have not (of, the)."""
+    held = [{word for word in re.findall(r"[^\s,]+", text) if not word.endswith(".")} for text in texts]
+    joined = sum(not own.isdisjoint(_JOINING) for own in held)
+    common = Counter(word for own in held for word in own if word.lower() not in _TITLES)
+    most = max(common.values(), default=0)
+    return joined > MANY_JOINED * len(texts) or (len(texts) >= MANY_NAMES and most > MANY_SHARED * len(texts))
 
 
 def _words(name: str | int) -> str:

@@ -174,8 +174,10 @@ class StandIn:
         last, first = divmod(pair, len(words.firsts))
         given, family = words.firsts[first], words.lasts[last]
         city = pair % len(words.cities)
-        street = f"{words.streets[pair % len(words.streets)]}"
-        house = 1 + pair % 120
+        road, house = words.streets[pair % len(words.streets)], 1 + pair % 120
+        street = f"{road} {house}" if self.locale != "en_US" else f"{house} {road}"
+        code = words.postcodes[city % len(words.postcodes)]
+        place = f"{code} {words.cities[city]}" if self.locale != "en_US" else f"{words.cities[city]} {code}"
         return {
             PERSON: f"{given} {family}",
             FIRST: given,
@@ -183,9 +185,9 @@ class StandIn:
             EMAIL: f"{_letters(given)}.{_letters(family)}{pair % 97 or ''}@{DOMAINS[pair % len(DOMAINS)]}",
             COMPANY: f"{family} {words.endings[pair % len(words.endings)]}" if words.endings else f"{family} & Co.",
             CITY: words.cities[city],
-            POSTAL: words.postcodes[city % len(words.postcodes)],
-            STREET: f"{street} {house}" if self.locale != "en_US" else f"{house} {street}",
-            ADDRESS: f"{street} {house}, {words.postcodes[city % len(words.postcodes)]} {words.cities[city]}",
+            POSTAL: code,
+            STREET: street,
+            ADDRESS: f"{street}, {place}",
         }[self.meaning]
 
     def form_of(self, text: str) -> int:
