@@ -49,7 +49,7 @@ NEARLY_ALL = 0.95
 MAX_TEXTS = 2000
 """Texts that are inspected."""
 MANY_NAMES, MANY_SHARED, MANY_JOINED = 50, 0.15, 0.05
-"""Names of things: of at least this many more than this share have one word, or more than this share `of` and the like."""
+"""Names of things: of this many or more, over this share have one word, or over this share `of` or the like."""
 _JOINING = {"of", "the", "The", "and", "And", "for", "in", "&", "-"}
 _TITLES = {"mr", "mrs", "ms", "miss", "master", "dr", "prof", "herr", "frau", "mme", "m"}
 _EMAIL = re.compile(r"[\w.+%'-]+@[\w-]+(\.[\w-]+)+")
