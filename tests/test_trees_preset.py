@@ -138,7 +138,7 @@ def test_rows_set_aside_are_compared_with_the_whole_forest():
 def test_auto_chooses_trees_where_nobody_is_to_be_protected_and_says_so(capsys):
     model = TabTreeFormer(privacy="off", random_state=0).fit(people(200))
     assert model.summary()["preset"] == "trees"
-    assert "privacy is off, so trees write" in capsys.readouterr().err
+    assert "privacy is off, so preset 'trees' is used" in capsys.readouterr().err
     assert TabTreeFormer(privacy="off", train={"steps": 5})._request_of_fit().preset == "auto"
 
 

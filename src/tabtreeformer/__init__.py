@@ -1,6 +1,6 @@
-"""tabtreeformer: learn a table, write new rows that look, behave and type exactly like it.
+"""tabtreeformer: learn a table and write new rows with the same columns, types and statistics.
 
-Names are imported when first used, so that `import tabtreeformer` and `ttf --help` do not wait for PyTorch.
+Names are imported on first use, so that `import tabtreeformer` and `ttf --help` do not wait for PyTorch.
 """
 
 from __future__ import annotations

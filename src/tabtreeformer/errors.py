@@ -1,4 +1,4 @@
-"""Every error that this package raises on purpose.
+"""The exceptions and warnings of this package.
 
     TabTreeFormerError
     ├── ConfigError         an invalid setting (also a ValueError)
@@ -12,12 +12,12 @@
     └── MissingExtraError   an optional package that is not installed (also an ImportError)
 
     UserWarning
-    ├── PrivacyWarning      rows taken in Python from a model that failed, or a file saved that reveals rows
-    ├── ReadingWarning      a guess that was made while reading a table, and how to say otherwise
-    ├── LawWarning          rows that keep what was given and not every law of the table
+    ├── PrivacyWarning      rows drawn in Python from a model that failed, or a saved file that reveals rows
+    ├── ReadingWarning      a guess made while reading a table, and how to override it
+    ├── LawWarning      rows that keep the given values but not every law of the table
     └── EndedEarlyWarning   a fit that was interrupted and returns the best model so far
 
-A message names the thing, the value and the way out, on one line.
+Each message names the object, the value and the remedy, on one line.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PrivacyError(TabTreeFormerError):
 
 
 class PrivacyWarning(UserWarning):
-    """Rows were taken from a model that failed its privacy verdict, or a file was written that reveals its rows."""
+    """Rows were drawn from a model that failed its privacy verdict, or a file that reveals training rows was saved."""
 
 
 class EngineError(TabTreeFormerError):
@@ -75,15 +75,15 @@ class ReadingWarning(UserWarning):
 
 
 class LawWarning(UserWarning):
-    """Rows keep what was given, and so not every law of the table."""
+    """Rows keep the given values, and therefore not every law of the table."""
 
 
 class EndedEarlyWarning(UserWarning):
-    """A fit was interrupted, and what it returns is the best so far."""
+    """A fit was interrupted and returned the best model so far."""
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
-    """Import an optional package, or say which extra brings it."""
+    """Import an optional package, or raise an error that names the extra to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""TabTreeFormer: fit a table, sample rows, save and load. It calls on the rooms below and computes nothing itself."""
+"""TabTreeFormer: fit a table, sample rows, save and load. It delegates all computation to the other packages."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
     Parameters
     ----------
     preset
-        `auto` is sized by the table and made for a CPU. `S`, `L` and `NM` are the paper's small and large model, and
-        the large one without masks (best utility, no privacy); they need a GPU. `trees` writes rows by trees alone,
-        in seconds and without PyTorch: for test data, public data and quick looks, because its rows protect little.
-        With `privacy="off"`, `auto` chooses `trees` unless settings of the network are given.
+        `auto` is sized to the table and runs on a CPU. `S` and `L` are the paper's small and large models, and `NM` is
+        `L` without masks (best utility, no privacy); all three need a GPU. `trees` uses decision trees only: it takes
+        seconds and no PyTorch, but its rows protect little, so use it for test data, public data and quick looks. With
+        `privacy="off"`, `auto` switches to `trees` unless network settings are given.
     target
-        Column that the trees predict, usually the one that users of the rows will predict; by default one is drawn.
+        Column that the trees predict, usually the one that will be predicted from the synthetic rows; by default chosen
+        at random.
     tree
         `lightgbm`, `xgboost`, `catboost`, `decision_tree`, `adversarial` (needs no target) or `none`; or fields of
         `TreeConfig`, e.g. {"trials": 10}.
@@ -61,25 +62,25 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
     forest
         Fields of `ForestConfig` for the preset `trees`, e.g. {"leaf_rows": 100}.
     budget_seconds
-        Fit within about this time, tuning of the trees included; the best weights so far are kept.
+        Approximate time for the fit, including the tuning of the trees; the best weights so far are kept.
     privacy
-        What is required before rows may be passed on. A fit ends with a verdict by attacks on the model, unless this
-        is `off`. `balanced` attacks the rows; `strict` attacks the model file too and takes each test by itself, and
-        `auto` stops training before it memorises, at a cost in quality. The paper's presets train the same in all
-        three.
+        How the model is tested before its rows may be shared. Unless this is `off`, a fit ends with attacks on the
+        model and a verdict. `balanced` attacks the rows. `strict` attacks the model file too and requires every single
+        test to pass; `auto` then stops training before it memorises, at a cost in quality. The paper's presets train
+        the same way in all three cases.
     sensitive
-        Columns whose values nobody should be able to infer; by default all of them are attacked.
+        Columns whose values must not be inferable; by default every column is attacked.
     constraints
-        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "fare > 0"], None, or `auto`:
-        those of the schema if it lists any, else those that hold in every row and cannot be chance; with "auto" in
-        the list, these too. The paper's presets keep none unless they are listed.
+        Relations that new rows keep: a list such as ["end >= start", "total = net + tax", "fare > 0"], `auto` or None.
+        `auto` takes those of the schema if it lists any, otherwise those that hold in every row and are not due to
+        chance; put "auto" in a list to add your own to these. The paper's presets keep none unless they are listed.
     dp
-        Differential privacy, e.g. DP(epsilon=4): noise on all that is learned, no trees, and a schema that says what
-        is public. docs/dp.md has what it covers and what it costs.
+        Differential privacy, e.g. DP(epsilon=4): adds noise to everything that is learned, uses no trees, and needs a
+        schema that declares what is public. docs/dp.md explains what it covers and costs.
     device
-        `auto` (a CUDA GPU where there is one, else the CPU) or a device name of PyTorch.
+        `auto` (a CUDA GPU if available, otherwise the CPU) or a PyTorch device name.
     random_state
-        A whole number makes fit and sample repeatable.
+        An integer makes `fit` and `sample` reproducible.
     verbose
         Show progress on stderr.
 
@@ -143,29 +144,29 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         checkpoint_every: float = EVERY_SECONDS,
         keep_checkpoint: bool = False,
     ) -> TabTreeFormer:
-        """Learn a table, and return the fitted model itself.
+        """Learn a table and return self.
 
-        Ctrl-C or SIGTERM while the networks train ends the fit with the best model so far and an `EndedEarlyWarning`;
-        a second one stops it at once.
+        While the networks train, Ctrl-C or SIGTERM ends the fit with the best model so far and an `EndedEarlyWarning`;
+        a second one stops immediately.
 
         Parameters
         ----------
         df
-            A table of pandas, polars or pyarrow; `sample` returns tables of the same kind. Or the name of one, e.g.
-            "people.csv" or "folder/of/parquet", or a dataset or reader of pyarrow: a large one is then read in parts,
-            as is whatever `open_chunks` opened. The index of a DataFrame is ignored.
+            A pandas, polars or pyarrow table; `sample` returns the same type. Or a path, e.g. "people.csv" or
+            "folder/of/parquet", or a pyarrow dataset or reader: large ones are read in parts, like anything opened with
+            `open_chunks`. The index of a DataFrame is ignored.
         schema
-            What the columns are; inferred where it is not given.
+            What the columns are; by default inferred.
         holdout
-            Rows that nothing is learned from, for the strictest verdict: a share of the table, e.g. 0.1, or a table of
-            their own.
+            Rows to keep out of training, for the strictest verdict: a share of the table, e.g. 0.1, or a separate
+            table.
         checkpoint_dir
-            Folder to which the state of the run is written, so that the same call with the same table continues a
-            run that was stopped or killed, and ends with the same model. It is as confidential as the table.
+            Folder for the state of the run. After an interruption, the same call with the same table continues the run
+            and gives the same model. The folder is as confidential as the table.
         checkpoint_every
             Seconds between two checkpoints.
         keep_checkpoint
-            Leave the folder in place when the fit has finished; by default it is deleted.
+            Keep the folder after the fit; by default it is deleted.
 
         Examples
         --------
@@ -173,7 +174,7 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         >>> model.fit(df, schema=Schema.infer(df).with_kind("age", "categorical")).summary()["rows"]
         120
         """
-        request = self._request_of_fit()  # invalid settings are reported before anything is read
+        request = self._request_of_fit()  # invalid settings are reported before the table is read
         if request.preset == TREES:
             return self._fit_trees(df, schema, holdout, request)
         from .fitting import Resources
@@ -201,7 +202,7 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         seed: np.random.SeedSequence,
         resources: Resources,
     ) -> Fitted:
-        """Fit, and let the gate give its verdict; under differential privacy, the promise is the verdict."""
+        """Fit and compute the gate's verdict; under differential privacy the guarantee replaces it."""
         from .fitting.fit import fit_table
         from .privacy.dp import fit_private
 
@@ -215,12 +216,12 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         return dataclasses.replace(fitted, record={**fitted.record, **facts})
 
     def _fit_trees(self, df: Any, schema: Schema | None, holdout: Any, request: Request) -> TabTreeFormer:
-        """Grow trees that write, and let the gate give its verdict; PyTorch is not imported."""
+        """Grow the trees and compute the gate's verdict; PyTorch is not imported."""
         from .fitting.forest import fit_forest
 
         started, progress, seed = time.perf_counter(), self._progress(), seed_sequence(self.random_state)
         if self.preset != TREES:
-            progress.note("privacy is off, so trees write the rows, in seconds (preset 'trees'); they protect nobody")
+            progress.note("privacy is off, so preset 'trees' is used: it takes seconds and protects nobody")
         table, held = self._take(df, holdout, seed, progress)
         with open_source(table, schema, request, seed, progress) as opened:
             fitted, evidence = fit_forest(opened, request, held, seed, progress)
@@ -231,13 +232,13 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
 
     def _verdict(self, fitted: Fitted, evidence: Any, seed: np.random.SeedSequence, progress: Progress) -> Any:
         verdict = verdict_on(fitted, evidence, self.privacy, self.sensitive, gate_seed(seed), progress)
-        if self.verbose:  # whoever waits for the fit wants to know what came of it
+        if self.verbose:  # the user who waited for the fit sees its outcome
             for line in quality_lines(fitted, evidence, self.budget_seconds):
                 progress.note(line)
         return verdict
 
     def _take(self, df: Any, holdout: Any, seed: np.random.SeedSequence, progress: Progress) -> tuple[Any, Any]:
-        """The rows to learn from, and those that are set aside."""
+        """Return the training rows and the rows set aside."""
         table, self._kind = take_any(df)
         table, held = set_aside(table, holdout, seed)
         if ignored := index_note(table):
@@ -245,7 +246,7 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         return table, held
 
     def _announced(self, seed: np.random.SeedSequence, progress: Progress) -> TabTreeFormer:
-        """The fitted model, after its verdict was said."""
+        """Print the verdict and return the fitted model."""
         self._sample_seed = np.random.SeedSequence() if self.random_state is None else seed.spawn(1)[0]
         for line in verdict_lines(self.fitted_.record):
             progress.note(line)
@@ -269,12 +270,12 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
+        """Write the model to one file, atomically.
 
         Parameters
         ----------
         path
-            The file, by convention `.tabtree`; an existing one is replaced.
+            Path of the file, by convention `.tabtree`; an existing file is replaced.
 
         Examples
         --------
@@ -285,14 +286,14 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> TabTreeFormer:
-        """Read a model file; nothing in it is executed.
+        """Read a model file, without executing anything in it.
 
         Parameters
         ----------
         path
-            A file that `save` or `ttf fit` wrote.
+            A file written by `save` or `ttf fit`.
         device, verbose
-            As of the class.
+            As for the class.
 
         Examples
         --------
@@ -304,7 +305,7 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
 
     @classmethod
     def _of_members(cls, members: Mapping[str, bytes], path: str, device: str, verbose: bool) -> TabTreeFormer:
-        # PyTorch is asked for its devices only where there are networks to put on them.
+        # Only networks need a device, and asking for one imports PyTorch.
         place = device if "forest.json" in members else choose_device(device)
         fitted = Fitted.from_members(members, path, place)
         record, config = fitted.record, fitted.config
@@ -326,7 +327,7 @@ class TabTreeFormer(Shown, Drawing, Scoring, Attacked, OnHub, BaseEstimator):  #
         return {name: value for name, value in sections.items() if value is not None}
 
     def _sampling(self) -> SampleConfig:
-        """Settings of sampling as they are now, on top of those that were fitted."""
+        """The current sampling settings, on top of the fitted ones."""
         changes = {} if self.sampling is None else {"sampling": self.sampling}
         return override(self._check_fitted().config, changes, prefix="").sampling
 

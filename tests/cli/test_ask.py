@@ -119,7 +119,7 @@ def test_gaps_are_filled(run, model, df):
     gaps.to_csv("gaps.csv", index=False)
     code, out, _ = run("impute", model, "gaps.csv", "-o", "filled.csv", "--seed", 1)
     assert code == 0
-    assert f"filled {40 + df['town'].isna().sum()} gaps of 120 rows, written to filled.csv" in out
+    assert f"filled {40 + df['town'].isna().sum()} missing values in 120 rows, written to filled.csv" in out
     filled = pd.read_csv("filled.csv", keep_default_na=False)
     assert filled.shape == df.shape
     assert (filled["town"] != "").all()
@@ -140,7 +140,7 @@ def test_rows_are_scored(run, model):
 def test_columns_are_predicted(run, model):
     code, out, _ = run("predict", model, "rows.csv", "--target", "smoker", "--proba", "-o", "said.csv")
     assert code == 0
-    assert "predicted 'smoker' of 120 rows, written to said.csv" in out
+    assert "predicted 'smoker' for 120 rows, written to said.csv" in out
     said = pd.read_csv("said.csv")
     np.testing.assert_allclose(said[["smoker = False", "smoker = True"]].sum(axis=1), 1)
     assert (said["predicted smoker"] == (said["smoker = True"] > 0.5)).all()

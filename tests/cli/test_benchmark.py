@@ -62,7 +62,7 @@ def test_the_table_is_never_taken_for_the_results(shop, tmp_path, run):
     assert (code, shop.with_suffix(".runs.csv").exists()) == (0, True), said
     code, _, said = run(*words, "--overwrite", "--results", shop)
     assert code == 2
-    assert "shop.csv: this command reads it" in said
+    assert "shop.csv: it is an input of this command" in said
     assert shop.read_bytes() == before
 
 

@@ -73,7 +73,7 @@ def test_sampling_settings_can_be_changed_without_fitting_anew(run, model, tmp_p
     assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
     code, _, err = run("sample", model, "-n", 40, "-o", "c.csv", "--set", "train.steps=3")
     assert code == 2
-    assert "only settings of sampling can change after fitting, got train" in err
+    assert "only sampling settings can change after fitting, got train" in err
 
 
 def test_no_seed_writes_different_files(run, model, tmp_path):
@@ -120,7 +120,7 @@ def test_rows_with_missing_values_are_learned_or_dropped(run, mixed, tmp_path):
     assert pd.read_csv(tmp_path / "new.csv")["stadt"].isna().any()
     code, _, err = run("fit", "gaps.csv", "-o", "m.tabtree", "--drop-missing", "--overwrite", *SETTINGS)
     assert code == 0
-    assert "left out 30 of 60 rows with missing values" in err
+    assert "dropped 30 of 60 rows with missing values" in err
     assert "index" not in err
 
 
@@ -155,7 +155,7 @@ def write(path, text):
         (["sample", "people.csv", "-n", "3", "-o", "new.csv"], "people.csv is not a tabtreeformer model"),
         (["sample", "people.csv", "-n", "three", "-o", "new.csv"], "-n takes a whole number, got 'three'"),
         (["sample", "people.csv", "-n", "3", "-o", "new.txt"], "new.txt: the ending must be one of"),
-        (["sample", "people.csv", "-o", "new.csv"], "say how many rows with -n"),
+        (["sample", "people.csv", "-o", "new.csv"], "give the number of rows with -n"),
         (["sample", "people.csv", "-n", "3"], "Missing option '--output'"),
         (["inspect", "people.csv"], "people.csv is not a tabtreeformer model"),
         (["dance"], "No such command 'dance'"),

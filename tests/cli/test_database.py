@@ -94,7 +94,7 @@ def test_several_values_and_ranges_are_conditions_on_any_table(shop_model, tmp_p
         (["--children", "orders"], "--children takes a table and a number"),
         (["--children", "customers=2"], "children must name tables with parents"),
         (["-n", "orders=5"], "not for 'orders'"),
-        (["--balance", "country"], "not available for tables that belong together"),
+        (["--balance", "country"], "not available for linked tables"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(shop_model, tmp_path, capsys, words, message):

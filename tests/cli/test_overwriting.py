@@ -67,7 +67,7 @@ def test_what_is_read_is_never_written(run, folder, words, target):
     before = contents(folder)
     code, _, err = run(*words, "--overwrite")
     assert code == 2
-    assert "this command reads it; name another output" in err
+    assert "it is an input of this command; name another output" in err
     assert target in err
     assert contents(folder) == before
 
@@ -113,7 +113,7 @@ def contents(folder):
 def test_an_existing_file_is_replaced_only_when_asked(run, folder, words, target):
     (folder / target).write_text("of somebody else")
     code, _, err = run(*words)
-    assert (code, f"cannot write {target}: it exists" in err) == (2, True)
+    assert (code, f"cannot write {target}: it already exists" in err) == (2, True)
     assert (folder / target).read_text() == "of somebody else"
     assert run(*words, "--overwrite")[0] == 0
     assert (folder / target).read_bytes() != b"of somebody else"
@@ -124,7 +124,10 @@ def test_a_table_that_is_read_is_not_replaced_and_another_of_the_same_database_i
     write_table(pd.read_csv(folder / "people.csv"), f"sqlite:///{folder}/shop.db#people")
     words = ("score", "m.tabtree", "sqlite:///shop.db#people", "--overwrite")
     code, _, err = run(*words, "-o", "sqlite:///shop.db#people")
-    assert (code, "cannot write table 'people' of sqlite:///shop.db: this command reads it" in err) == (2, True)
+    assert (code, "cannot write table 'people' of sqlite:///shop.db: it is an input of this command" in err) == (
+        2,
+        True,
+    )
     assert run(*words, "-o", "sqlite:///shop.db#scored")[0] == 0
 
 

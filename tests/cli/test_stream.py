@@ -103,5 +103,5 @@ def test_a_finished_file_that_is_resumed_says_so(run, model, tmp_path):
     assert run(*command)[0] == 0
     before = (tmp_path / "rows.csv").read_bytes()
     code, out, _ = run(*command)
-    assert (code, out) == (0, "rows.csv is finished, nothing to continue; write it again with --overwrite\n")
+    assert (code, out) == (0, "rows.csv is complete, nothing to continue; write it again with --overwrite\n")
     assert (tmp_path / "rows.csv").read_bytes() == before

@@ -1,4 +1,4 @@
-"""The command line `ttf`. Commands import what they need when they run, so that help answers at once."""
+"""The command line `ttf`. Commands import their dependencies when they run, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .ui import ui
 
 app = typer.Typer(
     name="ttf",
-    help="Learn a table and write new rows that look, behave and type exactly like it.",
+    help="Learn a table and write new rows with the same columns, types and statistics.",
     epilog=(
         "\b\nStart with:\n  ttf fit data.csv --target y -o model.tabtree\n  ttf sample model.tabtree -n 1000 -o new.csv"
     ),
@@ -62,7 +62,7 @@ for function in (
     mcp,
     ui,
 ):
-    # Docstrings are raw; what keeps help from running examples together is a real backspace.
+    # Docstrings are raw strings, but click keeps lines apart only after a real backspace character.
     app.command(help=cleandoc(function.__doc__ or "").replace(r"\b", "\b"))(command(function))
 
 
@@ -82,10 +82,10 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run `ttf`: a foreseen failure is one line on stderr and exit code 2."""
+    """Run `ttf`: an expected error is one line on stderr and exit code 2."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or (len(arguments) == 1 and not arguments[0].startswith("-")):
-        arguments = [*arguments, "--help"]  # a bare command asks for help
+        arguments = [*arguments, "--help"]  # a command without arguments shows its help
     try:
         with _terminating_as_interrupting(), _warning_in_one_line(quiet=not {"-q", "--quiet"}.isdisjoint(arguments)):
             sys.exit(app(arguments, prog_name="ttf", standalone_mode=False) or 0)
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextlib.contextmanager
 def _terminating_as_interrupting() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does: what was begun is cleaned up, and a fit ends with the best so far."""
+    """Treat SIGTERM like Ctrl-C: temporary files are removed, and a fit ends with the best model so far."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -113,7 +113,7 @@ def _terminating_as_interrupting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _warning_in_one_line(quiet: bool) -> Iterator[None]:
-    """Warnings of this package are notes to a user, not hints at a line of code."""
+    """Print warnings of this package as one-line notes, without the line of code."""
     show = warnings.showwarning
 
     def noted(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -129,7 +129,7 @@ def _warning_in_one_line(quiet: bool) -> Iterator[None]:
         yield
 
 
-# typer brings its own click or uses the installed one, by version; its own names are the same in both.
+# Depending on its version, typer bundles click or uses the installed one; these names exist in both.
 _UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 

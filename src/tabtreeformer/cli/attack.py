@@ -1,4 +1,4 @@
-"""`ttf attack`: can somebody who fits the same model on other rows recognise who was learned from?"""
+"""`ttf attack`: can an attacker who fits the same model on other rows tell who was in the training table?"""
 
 from __future__ import annotations
 
@@ -16,28 +16,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions:
-    """What the model is compared with, and how often."""
+    """Held-out rows, number of shadow models, and the limits that decide."""
 
     holdout: Annotated[
-        str, typer.Option(help="Rows of the same kind that it never saw: at least 50.", show_default=False)
+        str,
+        typer.Option(help="Rows of the same kind that the model was not fitted on: at least 50.", show_default=False),
     ]
-    shadows: Annotated[int, typer.Option(help="Shadow models to fit; each takes as long as the model took.")] = 8
-    level: Annotated[str, typer.Option(help="Level of privacy whose limits count: balanced or strict.")] = "balanced"
+    shadows: Annotated[
+        int, typer.Option(help="Number of shadow models to fit; each takes as long as the original fit.")
+    ] = 8
+    level: Annotated[str, typer.Option(help="Whose limits to apply: balanced or strict.")] = "balanced"
     seed: Annotated[int, typer.Option(help="Seed of the shadow models.")] = 0
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False
 
 
 def attack(
     model: Model,
-    train: Annotated[str, typer.Argument(help=f"The table that it was fitted on: {SOURCES}.", show_default=False)],
+    train: Annotated[
+        str, typer.Argument(help=f"The table that the model was fitted on: {SOURCES}.", show_default=False)
+    ],
     asked: AttackOptions,
     reading: ReadOptions,
     runtime: RuntimeOptions,
 ) -> None:
     r"""Attack a model with shadow models: the same model, fitted again on random halves of the rows.
 
-    Much stronger than the attacks at the end of a fit, and as slow as that many fits.
-    Exit code 0: neither its rows nor its file reveal members; 1: they do; 2: the attack could not be made.
+    Much stronger than the attacks at the end of a fit, and as slow as fitting that many models.
+    Exit code 0: neither the model's rows nor its file reveal members; 1: one of them does; 2: the attack could not run.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`ttf audit`: does a model file contain anything of a real row?"""
+"""`ttf audit`: does a model file contain values of real rows?"""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def audit(
     train: Annotated[
         str | None,
         typer.Option(
-            help="The table that it was fitted on; without it only the origin of each value is checked.",
+            help="The table that the model was fitted on; without it only the origin of each value is checked.",
             show_default=False,
         ),
     ] = None,
     rare_floor: Annotated[
-        int, typer.Option(help="A value of fewer training rows than this could identify somebody.")
+        int, typer.Option(help="A value in fewer training rows than this counts as rare: it could identify a person.")
     ] = 5,
     unit: Annotated[
         str | None,
-        typer.Option(help="Of a database: the table whose rows are protected, as in `ttf fit --unit`."),
+        typer.Option(help="For a database: the table whose rows are protected, as in `ttf fit --unit`."),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also list every place of the file, and where its values come from.")
+        bool, typer.Option("--verbose", help="Also list every part of the file and the origin of its values.")
     ] = False,
     show: Annotated[bool, typer.Option("--show", help="Print the private values that were found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    r"""Go through every number and text of a model file, report its origin, and search for values of real rows.
+    r"""Report the origin of every number and text in a model file, and search it for values of real rows.
 
     Exit code 0: nothing found; 1: something found; 2: the file or the table could not be read.
 
@@ -68,21 +68,21 @@ def audit(
 
 
 def _audited_database(model: Path, train: str | None, unit: str | None, floor: int, reading: ReadOptions) -> Audit:
-    """Search the file of a database for values that few units have."""
+    """Search a database's model file for values that few units have."""
     from ..data.io import read_table
     from ..data.io.several import holds_several, read_tables
     from ..errors import ConfigError
     from ..relational.audit import audit_database
 
     if train is None:
-        raise ConfigError("the file of a database is searched for values of real rows; give its tables with --train")
+        raise ConfigError("an audit of a database needs its tables; give its tables with --train")
     options = reading.given()
     tables = read_tables(train, **options) if holds_several(train, **options) else {"": read_table(train, **options)}
     return audit_database(model, tables, unit=unit, rare_floor=floor)
 
 
 def _show(result: Audit, show: bool, verbose: bool) -> None:
-    """The verdict first, then what was found, then the inventory where it is asked for."""
+    """Print the verdict, the findings and, with --verbose, the inventory."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -104,7 +104,7 @@ def _show(result: Audit, show: bool, verbose: bool) -> None:
             Text(f"by chance: {result.coincidences:,} numbers match rare values, no more than unrelated numbers would")
         )
     if not verbose:
-        console.print(Text(f"--verbose lists the {len(result.places):,} sorts of values and their origins"))
+        console.print(Text(f"--verbose lists all {len(result.places):,} kinds of values and their origins"))
         return
     table = Table("member", "path", "values", "origin", box=None, header_style="bold")
     for place in result.places:

@@ -1,4 +1,4 @@
-"""`ttf benchmark`: generators side by side on a table of the user's own."""
+"""`ttf benchmark`: compare generators on the user's own table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ DEFAULT = ("auto", "holdout", "identity", "marginals", "bootstrap", "arf", "tvae
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions:
-    """Which generators are compared, for how long, and where the results go."""
+    """Which generators to compare, for how long, and where to write the results."""
 
-    target: Annotated[str, typer.Option(help="Column that users of the rows will predict.", show_default=False)]
+    target: Annotated[
+        str, typer.Option(help="Column that will be predicted from the synthetic rows.", show_default=False)
+    ]
     generators: Annotated[
         str | None,
         typer.Option(
-            help="Names separated by commas, or files with a class Generator; by default auto, the controls and other "
-            "installed packages. Always available: auto, trees, S, L, NM, holdout, identity, marginals, bootstrap.",
+            help="Names separated by commas, or files with a class Generator; by default auto, the controls and all "
+            "other installed packages. Always available: auto, trees, S, L, NM, holdout, identity, marginals, "
+            "bootstrap.",
             show_default=False,
         ),
     ] = None
@@ -35,27 +38,30 @@ class BenchmarkOptions:
         Path | None,
         typer.Option(
             help="Folder with more generators (a generators.json and their files), e.g. benchmarks/generators of the "
-            "repository; found by itself where the package runs from a checkout.",
+            "repository; detected if the package runs from a checkout.",
             show_default=False,
         ),
     ] = None
-    seeds: Annotated[int, typer.Option(help="Splits, and fits per generator.", min=1)] = 1
-    budget: Annotated[str, typer.Option(help="Maximum processor time of a fit and its rows, e.g. 90s, 5m or 1h.")] = (
-        "10m"
+    seeds: Annotated[int, typer.Option(help="Number of splits, and of fits per generator.", min=1)] = 1
+    budget: Annotated[
+        str, typer.Option(help="Maximum processor time for one fit and its rows, e.g. 90s, 5m or 1h.")
+    ] = "10m"
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the comparison page.")] = Path(
+        "comparison.html"
     )
-    output: Annotated[Path, typer.Option("--output", "-o", help="The comparison page.")] = Path("comparison.html")
     overwrite: Overwrite = False
     results: Annotated[
         Path | None,
         typer.Option(
-            help="All numbers as CSV, which a second call completes; by default next to the page, ending in .runs.csv."
+            help="CSV file of all numbers; a second call adds what is missing. By default next to the page, ending in "
+            ".runs.csv."
         ),
     ] = None
     environments: Annotated[
         Path | None,
         typer.Option(
             "--envs",
-            help="Folder of virtual environments of generators, as `python -m benchmarks envs` makes.",
+            help="Folder of virtual environments for generators, as made by `python -m benchmarks envs`.",
         ),
     ] = None
 
@@ -81,7 +87,7 @@ def benchmark(
 
     reads, path = [table, columns.schema_file], asked.results or asked.output.with_suffix(".runs.csv")
     check_output(asked.output, reads, asked.overwrite)
-    check_output(path, reads, True)  # results of an earlier call are completed, not replaced
+    check_output(path, reads, True)  # results of an earlier call are extended, not replaced
     import_extra("jinja2", "report")
     df = read_table(table, **reading.given())
     own = from_frame(df, asked.target, Path(table).stem, describe(df, asked.target, columns))
@@ -100,7 +106,7 @@ def benchmark(
 
 
 def _write_page(asked: BenchmarkOptions, own: Any, store: Any, ready: list[GeneratorSpec], absent: list[str]) -> None:
-    """Write the page of the runs that were asked for, in the order of the generators."""
+    """Write the page of the requested runs, in the order of the generators."""
     from ..evaluation.compare.page import write_page
 
     names = [spec.name for spec in ready]
@@ -114,7 +120,9 @@ def _write_page(asked: BenchmarkOptions, own: Any, store: Any, ready: list[Gener
 
 
 def _ready(names: str | None, environments: Path | None, folder: Path | None) -> tuple[list[GeneratorSpec], list[str]]:
-    """Return the generators that can run here, and those that are not installed; what was named must be installed."""
+    """Return the generators that can run here and those that are not installed; an explicitly named one must be
+    installed.
+    """
     from ..errors import ConfigError
     from ..evaluation.compare import choose, located
     from .generators import known
@@ -133,7 +141,7 @@ def _ready(names: str | None, environments: Path | None, folder: Path | None) ->
             ready.append(found)
         elif names is not None:
             raise ConfigError(
-                f"{spec.name} is not installed: there is no module {spec.module} here; install it, or name a folder of "
+                f"{spec.name} is not installed (no module {spec.module}); install it, or give a folder of "
                 "environments with --envs"
             )
         else:

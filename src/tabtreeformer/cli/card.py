@@ -1,4 +1,4 @@
-"""`ttf card`: what a model file was made from, and how good and how safe it was found to be."""
+"""`ttf card`: what a model was fitted on, and how good and how safe its rows are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def card(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    r"""Print the model card: the data in numbers, settings, versions, figures, protection, and limits of the claims.
+    r"""Print the model card: size of the data, settings, versions, scores, protection, and what the verdict does not
+    cover.
 
     \b
     Examples:

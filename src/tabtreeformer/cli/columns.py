@@ -1,4 +1,4 @@
-"""What the columns of a table are, by the table itself and by the options of a command."""
+"""The schema of a table, inferred from it and adjusted by the options of a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def describe(df: pd.DataFrame, target: str | None, options: ColumnOptions) -> Schema:
-    """The schema of a file or the inferred one, with the columns that the user declares categorical."""
+    """Return the schema of a file or the inferred one, with the columns that the user declares categorical."""
     from ..data.schema import Schema
 
     schema = Schema.infer(df, target) if options.schema_file is None else Schema.load(options.schema_file).matched(df)
@@ -20,7 +20,7 @@ def describe(df: pd.DataFrame, target: str | None, options: ColumnOptions) -> Sc
 
 
 def public_schema(options: ColumnOptions) -> Schema | None:
-    """The schema exactly as the file has it: under differential privacy none of it may be looked up in the rows."""
+    """Return the schema exactly as the file has it: under differential privacy it must not depend on the rows."""
     from ..data.schema import Schema
 
     if options.schema_file is None:
@@ -29,7 +29,7 @@ def public_schema(options: ColumnOptions) -> Schema | None:
 
 
 def with_categories(schema: Schema, names: list[str] | None) -> Schema:
-    """The schema in which these columns are categorical."""
+    """Return the schema with these columns categorical."""
     from ..data.schema import CATEGORICAL
 
     for name in names or ():

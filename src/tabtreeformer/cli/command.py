@@ -11,10 +11,10 @@ from typing import Any
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a typer command of a function: a parameter that is a dataclass becomes one option per field.
+    """Turn a function into a typer command: a parameter that is a dataclass becomes one option per field.
 
-    typer reads the signature of what it is given, so the returned function has the signature in which every dataclass
-    is spread out; it gathers the values again and calls `function`.
+    typer reads the function's signature, so the returned wrapper has every dataclass expanded into its fields; it
+    rebuilds the dataclasses and calls `function`.
     """
     hints = typing.get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []

@@ -1,11 +1,11 @@
-"""Conditions as they are typed after `--given`.
+"""Parse conditions as typed after `--given`.
 
 COLUMN=VALUE       equal                    COLUMN=A..B      between, both included
 COLUMN=A,B,C       one of                   COLUMN=>=VALUE   and >, <=, <, !=
 COLUMN=missing     no value                 COLUMN=present   any value
-COLUMN="VALUE"     equal to what is between the quotes, e.g. `missing` or `a,b`
+COLUMN="VALUE"     equal to the quoted text, e.g. `missing` or `a,b`
 
-What follows the first = is the condition; of columns whose names hold one, the longest name that fits is meant.
+The condition starts after the first =. If column names contain =, the longest matching name is used.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from ..tokens.conditions import Condition
 
 CONDITION = (
-    "Every row meets it: sex=Female, age=30..40 (between), state=CA,NY (one of), 'hours=>=40' (also >, <, <=, !=), "
-    "note=missing, note=present. Double quotes take a value literally: 'town=\"Paris, Texas\"'."
+    "Condition that every row meets: sex=Female, age=30..40 (between), state=CA,NY (one of), "
+    "'hours=>=40' (also >, <, <=, !=), note=missing, note=present. Double quotes take a value literally: "
+    "'town=\"Paris, Texas\"'."
 )
 
 
@@ -34,7 +35,7 @@ def read_conditions(texts: list[str], table: TableCodec) -> dict[str | int, Cond
         column = codec.column
         if column.name in conditions:
             raise ConfigError(
-                f"--given names column {column.name!r} more than once; as a range write {column.name}=A..B"
+                f"--given names column {column.name!r} more than once; write a range as {column.name}=A..B"
             )
         conditions[column.name] = read_condition(condition, codec)
     return conditions
@@ -51,7 +52,7 @@ def read_condition(text: str, codec: ColumnCodec) -> Condition:
     if text in ("missing", "present"):
         return c.missing() if text == "missing" else c.present()
     for sign, operator in ((">=", c.ge), ("<=", c.le), ("!=", c.ne), (">", c.gt), ("<", c.lt)):
-        # `income=>50K` is a class that starts with a sign.
+        # In `income=>50K` the class itself starts with a comparison sign.
         if text.startswith(sign) and not _is_class(text, codec):
             return operator(_value(text[len(sign) :], codec))
     if _is_class(text, codec):
@@ -90,14 +91,14 @@ def named(text: str, table: TableCodec) -> str | int:
 
 
 def _split(text: str, table: TableCodec, option: str) -> tuple[ColumnCodec, str]:
-    """`COLUMN=…` as the column and what is said of it."""
+    """Split `COLUMN=…` into the column and its condition."""
     from ..errors import ConfigError
 
     if "=" not in text:
         raise ConfigError(f"{option} {text!r} is not of the form COLUMN=…, as in {option} age=30..40")
     fitting = [name for name in table.schema.names if text.startswith(f"{name}=")]
     if not fitting:
-        table.schema.column(text.partition("=")[0])  # says which there are
+        table.schema.column(text.partition("=")[0])  # raises an error that lists the columns
     name = max(fitting, key=lambda name: len(str(name)))
     place = table.place_of(name)
     if place is not None:
@@ -105,12 +106,12 @@ def _split(text: str, table: TableCodec, option: str) -> tuple[ColumnCodec, str]
     from ..tokens.codecs.column import ColumnCodec
     from ..tokens.codecs.constant import ConstantCodec
 
-    # A law computes the column: there is nothing learned to look values up in.
+    # A law computes this column, so there are no learned values to match.
     return ColumnCodec(table.schema.column(name), ConstantCodec(None), missing=True), text[len(str(name)) + 1 :]
 
 
 def _value(text: str, codec: ColumnCodec) -> Any:
-    """A typed value as the column has it: numbers, truth values and times are not text."""
+    """Convert typed text to the column's type: number, boolean or time."""
     text, column = text.strip(), codec.column
     if _quoted(text):
         text = text[1:-1]
@@ -126,7 +127,7 @@ def _number(text: str) -> int | float | str:
             return kind(text)
         except ValueError:
             continue
-    return text  # the error that names column and value comes from the condition itself
+    return text  # the condition raises an error that names column and value
 
 
 def _is_class(text: str, codec: ColumnCodec) -> bool:

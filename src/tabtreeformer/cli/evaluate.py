@@ -1,4 +1,4 @@
-"""`ttf evaluate`: score synthetic rows, whatever tool wrote them."""
+"""`ttf evaluate`: score synthetic rows, written by any tool."""
 
 from __future__ import annotations
 
@@ -18,49 +18,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """What is measured, against what, and where the results go."""
+    """What to measure, which reference rows to use, and where to write the results."""
 
     holdout: Annotated[
         str | None,
-        typer.Option(help="Real rows that were not learned from; without them privacy cannot be measured."),
+        typer.Option(help="Real rows that the generator was not fitted on; privacy cannot be measured without them."),
     ] = None
     target: Annotated[
-        str | None, typer.Option(help="Column that users will predict; without it utility cannot be measured.")
+        str | None, typer.Option(help="Column that users will predict; utility cannot be measured without it.")
     ] = None
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this metric. Can be given more than once. One of utility, shape, trend, detection, "
+            help="Compute only this metric. Can be given more than once. One of utility, shape, trend, detection, "
             "laws, grain, detection_derived, shape_unseen, trend_unseen, detection_unseen, dcr, copies, "
-            "membership, membership_density, "
-            "neighbour_ratio, singling_out, linkability, inference."
+            "membership, membership_density, neighbour_ratio, singling_out, linkability, inference."
         ),
     ] = None
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(help="A column whose values nobody should be able to infer; by default all of them."),
+        typer.Option(help="A column whose values must not be inferable; by default every column."),
     ] = None
     model: Annotated[
         Path | None,
         typer.Option(
-            help="The model file that wrote the rows: its own verdict, and risks that were accepted, are shown too.",
+            help="The model file that wrote the rows: its verdict and accepted risks are added to the report.",
             show_default=False,
         ),
     ] = None
     tuned: Annotated[
-        bool, typer.Option("--tuned", help="Tune the models of the utility metric as the paper does; takes minutes.")
+        bool, typer.Option("--tuned", help="Tune the models of the utility metric, as in the paper; takes minutes.")
     ] = False
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None
     html_file: Annotated[Path | None, typer.Option("--html", help="Write a report to this file.")] = None
     overwrite: Overwrite = False
     hide_rows: Annotated[
-        bool, typer.Option("--hide-rows", help="Leave out the part of the report that shows real rows.")
+        bool, typer.Option("--hide-rows", help="Omit the part of the report that shows real rows.")
     ] = False
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")] = 0
 
 
 def evaluate(
-    train: Annotated[str, typer.Argument(help=f"The rows that were learned from: {SOURCES}.", show_default=False)],
+    train: Annotated[str, typer.Argument(help=f"The training rows: {SOURCES}.", show_default=False)],
     synthetic: Annotated[str, typer.Argument(help="The synthetic rows.", show_default=False)],
     asked: EvaluateOptions,
     columns: ColumnOptions,
@@ -69,7 +68,7 @@ def evaluate(
 ) -> None:
     r"""Score synthetic rows: useful, faithful, safe?
 
-    Every number is shown beside that of real held-out rows and that of independent columns.
+    Every score is shown next to that of real held-out rows and of a baseline with independent columns.
 
     \b
     Examples:
@@ -121,7 +120,7 @@ def _title(synthetic: str, train: str, options: dict[str, Any]) -> str:
 
 
 def _about_the_tables(evaluation: Evaluation, names: tuple[str | None, ...], options: dict[str, Any]) -> Evaluation:
-    """Add the names of the tables to the facts of an evaluation, without their folders."""
+    """Add the names of the tables, without their folders, to the evaluation's metadata."""
     from dataclasses import replace
 
     from ..data.io import TableOptions, locate
@@ -136,7 +135,7 @@ def _about_the_tables(evaluation: Evaluation, names: tuple[str | None, ...], opt
 
 
 def _write(evaluation: Evaluation, tables: tuple[Any, Any, Any], asked: EvaluateOptions, **about: Any) -> None:
-    """Write the numbers and the report, where they were asked for."""
+    """Write the numbers and the report if requested."""
     import json
 
     from .._runtime.files import replacing
@@ -151,7 +150,7 @@ def _write(evaluation: Evaluation, tables: tuple[Any, Any, Any], asked: Evaluate
 
 
 def _beside_the_model(evaluation: Evaluation, path: Path) -> Evaluation:
-    """Add what a model file says of itself to the facts of an evaluation."""
+    """Add the model file's verdict and accepted risks to the evaluation's metadata."""
     from dataclasses import replace
 
     from ..privacy.card import model_card
@@ -163,7 +162,7 @@ def _beside_the_model(evaluation: Evaluation, path: Path) -> Evaluation:
         "preset": str(model["preset"]),
         "learned": f"{card['data']['rows']:,} rows",
         **({"fitted in": f"{model['fit_seconds']:.0f} s"} if model.get("fit_seconds") else {}),
-        "by tabtreeformer": str(card["versions"].get("tabtreeformer", "of an unknown version")),
+        "by tabtreeformer": str(card["versions"].get("tabtreeformer", "of unknown version")),
     }
     facts |= {name: privacy.get(name) or [] for name in ("reasons", "accepted_risk")}
     return replace(evaluation, facts={**evaluation.facts, "model": facts})

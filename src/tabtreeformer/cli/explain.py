@@ -1,4 +1,4 @@
-"""`ttf explain`: the laws of a model, and how each column is written by them."""
+"""`ttf explain`: the laws of a model, and how each column is written."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def explain(
     model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    r"""Say what a model knows of its table: the laws that rows keep, and what is learned of each column.
+    r"""Show what a model learned about its table: the laws that rows keep, and how each column is generated.
 
-    Sentences can be given to a fit, as constraints or in a schema file; any can be dropped or added there.
+    You can add or drop these sentences in a schema file, or pass them to `ttf fit` as constraints.
 
     \b
     Example:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnOptions(FitOptions):
-    """What is learned of one table, how, and under which protection."""
+    """What to learn from one table, with which model and which protection."""
 
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column that users of the rows will predict; drawn by the seed if not given.", show_default=False
+            help="Column that will be predicted from the rows; chosen at random if not given.", show_default=False
         ),
     ] = None
     tree: Annotated[str | None, typer.Option(help="lightgbm (default), xgboost, catboost, decision_tree or none.")] = (
@@ -34,20 +34,20 @@ class LearnOptions(FitOptions):
     )
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(help="A column whose values nobody should be able to infer; by default all of them."),
+        typer.Option(help="A column whose values must not be inferable; by default every column."),
     ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="Fit under differential privacy with this epsilon, e.g. 4: a bound on what the model may reveal of "
-            "any one row. Needs --schema, which says what is public.",
+            help="Fit under differential privacy with this epsilon, e.g. 4: it limits what the model can reveal about "
+            "any one row. Needs --schema, which declares what is public.",
             show_default=False,
         ),
     ] = None
     delta: Annotated[
         float | None,
         typer.Option(
-            help="With --epsilon: probability that the bound does not hold; by default 1 / (2 rows²).",
+            help="With --epsilon: probability that the guarantee fails; by default 1 / (2 rows²).",
             show_default=False,
         ),
     ] = None
@@ -55,17 +55,19 @@ class LearnOptions(FitOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where the model is written, and how a run that was stopped continues."""
+    """Where to write the model, and how to continue an interrupted run."""
 
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Model file; by default the table's name with .tabtree.")
+        Path | None,
+        typer.Option("--output", "-o", help="Model file to write; by default the table's name with .tabtree."),
     ] = None
     overwrite: Overwrite = False
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write here, every minute, what --resume needs; as confidential as the table, deleted at the end.",
+            help="Folder for a checkpoint every minute, for --resume; as confidential as the table, deleted at the "
+            "end.",
             show_default=False,
         ),
     ] = None
@@ -73,12 +75,12 @@ class RunOptions:
         bool,
         typer.Option(
             "--resume",
-            help="Continue a run that was stopped or killed, or start one that can be continued; its folder is "
-            "that of --checkpoint, else MODEL.run.",
+            help="Continue an interrupted run, or start one that can be continued. Its folder is --checkpoint, by "
+            "default MODEL.run.",
         ),
     ] = False
     keep_checkpoint: Annotated[
-        bool, typer.Option("--keep-checkpoint", help="Leave the checkpoints of a run that finished.")
+        bool, typer.Option("--keep-checkpoint", help="Do not delete the checkpoints at the end.")
     ] = False
 
 
@@ -87,7 +89,7 @@ def fit(
         str,
         typer.Argument(
             help=f"The table: {SOURCES}; or a folder of files. A database or a folder of different tables is learned "
-            "as tables that belong together.",
+            "as linked tables.",
             show_default=False,
         ),
     ],
@@ -111,7 +113,7 @@ def fit(
       ttf fit data.csv --schema schema.json --set train.steps=500 --drop-missing
       ttf fit folder/of/parquet --target income -o big.tabtree --cache-dir /scratch
       ttf fit data.csv --preset L --resume        # run it again to continue after Ctrl-C, a crash or a kill
-      ttf fit shop.duckdb -o shop.tabtree         # all its tables, with links that are found
+      ttf fit shop.duckdb -o shop.tabtree         # all tables; links are detected
       ttf fit folder/ --link "orders.customer_id -> customers.id" --order orders.date
       ttf fit visits.csv --group patient --order day
       ttf fit data.csv --schema schema.json --epsilon 4 --delta 1e-6
@@ -144,7 +146,7 @@ def fit(
 
 
 def _team(learning: LearnOptions) -> Any:
-    """The processes that torchrun started, of which this is one; trees that write take one, and no PyTorch."""
+    """Return the team of processes that torchrun started; a tree-only fit needs one process and no PyTorch."""
     from ..config.presets import writes_trees
     from ..fitting.request import Alone
 
@@ -156,7 +158,7 @@ def _team(learning: LearnOptions) -> Any:
 
 
 def model_sections(learning: LearnOptions) -> dict[str, Any]:
-    """The settings by section, that of the tree model included."""
+    """Return the settings by section, including the tree model."""
     sections = learning.sections()
     if learning.tree is not None:
         sections.setdefault("tree", {})["model"] = learning.tree
@@ -164,7 +166,7 @@ def model_sections(learning: LearnOptions) -> dict[str, Any]:
 
 
 def build_model(learning: LearnOptions, device: str, seed: int | None, quiet: bool) -> TabTreeFormer:
-    """The synthesizer that the options describe; invalid settings are refused before the table is read."""
+    """Build the synthesizer; invalid settings are refused before the table is read."""
     from ..config.presets import check_privacy
     from ..synthesizer import TabTreeFormer
 
@@ -184,21 +186,21 @@ def build_model(learning: LearnOptions, device: str, seed: int | None, quiet: bo
 
 
 def _promise(epsilon: float | None, delta: float | None) -> DP | None:
-    """The differential privacy that the options ask for."""
+    """Return the requested differential privacy, if any."""
     from ..errors import ConfigError
     from ..privacy.dp import DP
 
     if epsilon is None and delta is not None:
-        raise ConfigError("--delta means nothing without --epsilon")
+        raise ConfigError("--delta has no effect without --epsilon")
     return None if epsilon is None else DP(epsilon=epsilon, delta=delta)
 
 
 def _report(model: TabTreeFormer, paths: Paths, target: str | None) -> None:
-    """What was learned and written, and the commands that come next."""
+    """Print what was learned and written, and the next commands to run."""
     record, n_columns = model.fitted_.record, len(model.fitted_.schema.names)
     typer.echo(f"learned {record['rows']:,} rows × {n_columns} columns in {record['fit_seconds']:.1f} s")
     typer.echo(f"wrote {paths.model}; sample from it with: ttf sample {paths.model} -n {record['rows']} -o new.csv")
     if paths.train is not None:
         words = "" if target is None else f" --target {shlex.quote(target)}"
-        typer.echo(f"set rows aside in {paths.holdout}, learned those of {paths.train}; evaluate new rows with:")
+        typer.echo(f"learned the rows in {paths.train} and set aside those in {paths.holdout}; evaluate new rows with:")
         typer.echo(f"ttf evaluate {paths.train} new.csv --holdout {paths.holdout}{words} --html report.html")

@@ -1,4 +1,4 @@
-"""`ttf fit` of tables that belong together: a folder or a database of several, or one table with groups of rows."""
+"""`ttf fit` on linked tables: a folder or database of several tables, or one table with groups of rows."""
 
 from __future__ import annotations
 
@@ -18,47 +18,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TogetherOptions:
-    """How tables, or rows of a table, belong together."""
+    """How tables, or the rows of one table, are linked."""
 
     links: Annotated[
         list[str] | None,
         typer.Option(
             "--link",
             metavar="CHILD.COLUMN -> PARENT.KEY",
-            help="Of several tables: a link, e.g. 'orders.customer_id -> customers.id'. By default links are found by "
-            "name, type and values, and printed. Can be given more than once.",
+            help="For several tables: a link, e.g. 'orders.customer_id -> customers.id'. By default links are "
+            "detected from names, types and values, and printed. Can be given more than once.",
         ),
     ] = None
     group: Annotated[
         str | None,
-        typer.Option(help="Of one table: the column whose equal values belong together, e.g. the id of a patient."),
+        typer.Option(help="For one table: the column that identifies a group of rows, e.g. a patient's id."),
     ] = None
     orders: Annotated[
         list[str] | None,
         typer.Option(
             "--order",
             metavar="[TABLE.]COLUMN",
-            help="Column by which the rows of a group or of a parent are ordered, e.g. orders.date.",
+            help="Column that orders the rows of a group or of a parent, e.g. orders.date.",
         ),
     ] = None
     unit: Annotated[
         str | None,
-        typer.Option(help="Of several tables: the one whose rows are protected, each with all rows that belong to it."),
+        typer.Option(
+            help="For several tables: the table whose rows are protected, each together with all rows linked to it."
+        ),
     ] = None
     keep: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TABLE",
-            help="Of several tables: one without parents that stays as it is, because its rows are public and not "
-            "about persons, e.g. countries. Can be given more than once.",
+            help="For several tables: a table without parents to copy unchanged, because its rows are public and not "
+            "about people, e.g. countries. Can be given more than once.",
         ),
     ] = None
     dangling: Annotated[
-        str, typer.Option(help="Of several tables: keys that point to no row are an error, or learned as missing.")
+        str,
+        typer.Option(
+            help="For several tables: whether a key that matches no row is an error or is learned as missing."
+        ),
     ] = "error"
 
     def asked(self, table: str, source: SourceOptions) -> bool:
-        """Whether there are several tables to learn, or groups of rows."""
+        """Return whether there are several tables, or groups of rows, to learn."""
         from ..data.io.several import holds_several
 
         if self.group is not None or self.links:
@@ -76,7 +81,7 @@ def fit_together(
     source: SourceOptions,
     runtime: RuntimeOptions,
 ) -> None:
-    """Learn tables or rows that belong together, and write one model file."""
+    """Learn linked tables or grouped rows, and write one model file."""
     from .._runtime.progress import parse_duration
     from ..data.io import read_table
     from ..data.io.several import read_tables
@@ -109,7 +114,7 @@ def fit_together(
 
 
 def _refuse(learning: LearnOptions, columns: ColumnOptions, run: RunOptions, reading: InputOptions) -> None:
-    """Refuse options that would have no effect on tables that belong together."""
+    """Refuse options that have no effect on linked tables."""
     from ..errors import ConfigError
 
     given = {
@@ -129,14 +134,14 @@ def _refuse(learning: LearnOptions, columns: ColumnOptions, run: RunOptions, rea
     }
     for name, value in given.items():
         if value:
-            raise ConfigError(f"{name} is not available for tables that belong together; leave it out")
+            raise ConfigError(f"{name} is not available for linked tables; leave it out")
 
 
 def _single_order(texts: list[str] | None) -> str | None:
     from ..errors import ConfigError
 
     if texts and len(texts) > 1:
-        raise ConfigError("the rows of a group have one order; give --order once")
+        raise ConfigError("--group takes a single --order")
     return texts[0] if texts else None
 
 

@@ -1,4 +1,4 @@
-"""What `ttf fit` learns from: the table, whole or in parts, the rows set aside, and what its columns are."""
+"""The input of `ttf fit`: the table, whole or in parts, the rows set aside, and the schema."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class InputOptions:
-    """Which rows are learned, and how they are read."""
+    """Which rows to learn, and how to read them."""
 
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Drop rows with missing values.")] = False
     holdout: Annotated[
         float | None,
         typer.Option(
             help="Share of the rows to set aside for the verdict and for `ttf evaluate`, e.g. 0.2; both parts are "
-            "written beside the model.",
+            "written next to the model.",
             show_default=False,
         ),
     ] = None
@@ -37,14 +37,16 @@ class InputOptions:
         bool | None,
         typer.Option(
             "--stream/--no-stream",
-            help="Read the table in parts, with memory that does not grow with its rows; by default for folders and "
-            "large files. CSV, Parquet, Feather.",
+            help="Read the table in parts, so that memory does not grow with the number of rows; by default for "
+            "folders and large files. CSV, Parquet, Feather.",
             show_default=False,
         ),
     ] = None
     cache_dir: Annotated[
         Path | None,
-        typer.Option(help="Folder for the tokens of a table that is read in parts; by default the system's."),
+        typer.Option(
+            help="Folder for the tokens of a table that is read in parts; by default the system's temporary folder."
+        ),
     ] = None
 
 
@@ -57,23 +59,23 @@ class Paths:
     holdout: Path | None = None
 
     def __iter__(self) -> Any:
-        """Those that there are."""
+        """Iterate over the files that are not None."""
         return (path for path in (self.model, self.train, self.holdout) if path is not None)
 
 
 @dataclass(frozen=True)
 class FitInput:
-    """A table that is ready to be fitted."""
+    """A table that is ready to fit."""
 
     table: Any
     """A DataFrame, or `Chunks` where it is read in parts."""
     schema: Schema | None
     holdout: pd.DataFrame | None = None
     shape: tuple[int, int] = (0, 0)
-    """Rows and columns of the table that was named."""
+    """Rows and columns of the given table."""
 
     def check_room(self, output: Path, preset: str, sections: Mapping[str, Any]) -> None:
-        """Say before the work that the disk has no room for the model."""
+        """Check before fitting that the disk has room for the model."""
         from .._runtime.files import check_writable
         from ..config.presets import configure
 
@@ -82,7 +84,7 @@ class FitInput:
 
 
 def where(table: str, output: Path | None, source: SourceOptions, splits: bool) -> Paths:
-    """The model file, and the files of both parts where rows are set aside, in the format of the table."""
+    """Return the path of the model and, if rows are set aside, of both parts, in the table's format."""
     from .stream import place_of
 
     place = place_of(table, source.given())
@@ -103,7 +105,7 @@ def read_input(
     seed: int | None,
     quiet: bool,
 ) -> FitInput:
-    """Read the table, leave out and set aside what the options say, and describe its columns."""
+    """Read the table, drop and set aside rows as requested, and infer its schema."""
     from ..data.io import read_table
     from .stream import in_parts, settled
 
@@ -128,12 +130,12 @@ def read_input(
 def _without_gaps(df: pd.DataFrame, quiet: bool) -> pd.DataFrame:
     kept = df.dropna(ignore_index=True)
     if not quiet and len(kept) < len(df):
-        typer.echo(f"left out {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
+        typer.echo(f"dropped {len(df) - len(kept):,} of {len(df):,} rows with missing values", err=True)
     return kept
 
 
 def _set_aside(df: pd.DataFrame, share: float, seed: int | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The split that `holdout=` in Python makes with the same seed."""
+    """Split the rows exactly as `holdout=` in Python does with the same seed."""
     from .._runtime.seeds import seed_sequence
     from ..fitting.holdout import split_frame
 

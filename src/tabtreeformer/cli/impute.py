@@ -14,20 +14,22 @@ from .outputs import check_table_output
 
 @dataclass(frozen=True, kw_only=True)
 class GapOptions:
-    """Which gaps are filled, and how."""
+    """Which missing values to fill, and how often."""
 
     draws: Annotated[
         int,
-        typer.Option(help="Several tables for multiple imputation, one below the other, numbered in a column draw."),
+        typer.Option(
+            help="Number of imputed tables for multiple imputation, stacked, with a column draw that numbers them."
+        ),
     ] = 1
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            "--column", help="Fill the gaps of this column only. Can be given more than once.", show_default=False
-        ),
+        typer.Option("--column", help="Fill only this column. Can be given more than once.", show_default=False),
     ] = None
     strict: Strict = False
-    seed: Annotated[int | None, typer.Option(help="Same seed, same values.", show_default=False)] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed; the same seed gives the same values.", show_default=False)
+    ] = None
 
 
 def impute(
@@ -39,7 +41,7 @@ def impute(
     filling: GapOptions,
     accept_risk: AcceptRisk = None,
 ) -> None:
-    r"""Fill the missing values of rows, given the values that they have; those stay as they are.
+    r"""Fill the missing values of rows, given their other values, which stay unchanged.
 
     \b
     Examples:
@@ -54,7 +56,7 @@ def impute(
     fitted = runtime.load(model)
     df = read_table(rows, **files.reading())
     if check_release(model, fitted.fitted_.record, accept_risk, rows=0):
-        runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
+        runtime.echo(f"the model failed its privacy verdict; your reason was recorded in {model}", err=True)
     chosen = None if filling.columns is None else [named(c, fitted.fitted_.codec) for c in filling.columns]
     gaps = int(df[[n for n in df.columns if chosen is None or n in chosen]].isna().to_numpy().sum())
     filled = fitted.impute(df, n_draws=filling.draws, random_state=filling.seed, columns=chosen, strict=filling.strict)
@@ -63,4 +65,4 @@ def impute(
 
         filled = pd.concat([table.assign(draw=k) for k, table in enumerate(filled, start=1)], ignore_index=True)
     write_table(filled, output, **files.writing())
-    runtime.echo(f"filled {gaps:,} gaps of {len(df):,} rows, written to {place.name}", err=output == "-")
+    runtime.echo(f"filled {gaps:,} missing values in {len(df):,} rows, written to {place.name}", err=output == "-")

@@ -16,7 +16,7 @@ def inspect(
     model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Show what is in a model file: columns, sizes, settings and the course of training."""
+    """Show what is in a model file: columns, sizes, settings and training history."""
     from ..synthesizer import TabTreeFormer
 
     summary = TabTreeFormer.load(model, device="cpu", verbose=False).summary()
@@ -40,7 +40,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     )
     if not summary["networks"]:
         console.print(
-            Text(printable(f"trees      that write, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
+            Text(printable(f"trees      no network, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
         )
     else:
         _show_networks(console, summary)
@@ -57,7 +57,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
 
 
 def _rows(summary: dict[str, Any]) -> str:
-    """The rows that were learned, and of how many where a budget was not enough for all."""
+    """The number of rows learned, and the total if the budget was too small for all of them."""
     rows = f"{summary['rows']:,}"
     return f"{rows} of {summary['of_rows']:,}" if "of_rows" in summary else rows
 

@@ -1,4 +1,4 @@
-"""`ttf mcp`: a server for assistants, on standard input and output."""
+"""`ttf mcp`: an MCP server on standard input and output."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import typer
 
 
 def mcp(
-    folders: Annotated[list[Path], typer.Argument(help="Folders that may be read and written; nothing else is.")],
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders that the server may read and write; it touches nothing else.")
+    ],
     real_rows: Annotated[
         bool, typer.Option("--real-rows", help="Also offer a tool that shows rows of real tables to the assistant.")
     ] = False,
 ) -> None:
     r"""Serve assistants over the Model Context Protocol (extra mcp): describe, fit, sample, impute, evaluate, card.
 
-    The server speaks on standard input and output, as assistants start it; it opens no port.
+    The server talks over standard input and output; it opens no port.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What a command may write: never a file that it reads, and an existing file only with `--overwrite`."""
+"""Checks of output paths: never an input file, and an existing file only with `--overwrite`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ Source = str | Path | None
 
 
 def check_output(path: Path, reads: Iterable[Source], overwrite: bool) -> None:
-    """Refuse a file that is read or exists, before any work is done for it."""
+    """Refuse an output that is also an input or already exists, before any work is done."""
     from .._runtime.files import check_writable
     from ..errors import OutputError
 
     check_writable(path)
     for source in reads:
         if source is not None and _is_read(path, source):
-            raise OutputError(f"cannot write {path}: this command reads it; name another output")
+            raise OutputError(f"cannot write {path}: it is an input of this command; name another output")
     if path.exists() and not overwrite:
-        raise OutputError(f"cannot write {path}: it exists; name another output, or replace it with --overwrite")
+        raise OutputError(
+            f"cannot write {path}: it already exists; name another output, or replace it with --overwrite"
+        )
 
 
 def check_table_output(target: str, reads: Iterable[Source], options: Mapping[str, Any]) -> Place:
-    """The same for a table, which may also be written to a database."""
+    """As `check_output`, for a table, which may also go to a database."""
     from ..data.io import check_target
     from ..data.io.location import DATABASES
     from ..errors import OutputError
@@ -41,12 +43,14 @@ def check_table_output(target: str, reads: Iterable[Source], options: Mapping[st
     table = options.get("table") or place.table
     for source in reads:
         if source is not None and _same_table(place, table, source):
-            raise OutputError(f"cannot write table {table!r} of {place.name}: this command reads it; name another")
+            raise OutputError(
+                f"cannot write table {table!r} of {place.name}: it is an input of this command; name another"
+            )
     return place
 
 
 def _is_read(path: Path, source: str | Path) -> bool:
-    """Whether a path is the file that is read, or one of the folder that is read."""
+    """Return whether a path is an input file, or in an input folder."""
     from ..data.io import TableOptions, locate
     from ..errors import SchemaError
 

@@ -18,12 +18,12 @@ def predict(
     files: RowsOptions,
     runtime: RuntimeOptions,
     target: Annotated[
-        str | None, typer.Option(help="Column to predict; by default that of the trees.", show_default=False)
+        str | None, typer.Option(help="Column to predict; by default the target of the fit.", show_default=False)
     ] = None,
-    probabilities: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    probabilities: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     strict: Strict = False,
 ) -> None:
-    r"""Add a prediction to rows: the most likely class of a column, or the mean of a number, given all other values.
+    r"""Add a prediction to rows, given all other values: the most likely class of a column, or the mean of a number.
 
     \b
     Examples:
@@ -41,4 +41,4 @@ def predict(
     if probabilities:
         predicted = predicted.join(fitted.predict_proba(df, target=name, strict=strict).add_prefix(f"{said.name} = "))
     write_table(predicted, output, **files.writing())
-    runtime.echo(f"predicted {said.name!r} of {len(df):,} rows, written to {place.name}", err=output == "-")
+    runtime.echo(f"predicted {said.name!r} for {len(df):,} rows, written to {place.name}", err=output == "-")

@@ -1,4 +1,4 @@
-"""`ttf push`: a model file to the Hugging Face Hub."""
+"""`ttf push`: upload a model file to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from .options import Model
 
 def push(
     model: Model,
-    repository: Annotated[str, typer.Argument(help="user/name; created where it does not exist.")],
-    public: Annotated[bool, typer.Option("--public", help="Make a new repository public.")] = False,
+    repository: Annotated[str, typer.Argument(help="user/name; created if it does not exist.")],
+    public: Annotated[bool, typer.Option("--public", help="Make the repository public if it is new.")] = False,
     revision: Annotated[str | None, typer.Option(help="Branch to commit to.", show_default=False)] = None,
     accept_risk: Annotated[
         str | None,
-        typer.Option(help="Why a model that failed its verdict is uploaded; the file keeps it.", show_default=False),
+        typer.Option(
+            help="Upload although the model failed its verdict; the reason is recorded in the file.", show_default=False
+        ),
     ] = None,
 ) -> None:
     r"""Upload a model file to the Hugging Face Hub, with its card as README; needs the extra hub and a stored token.

@@ -1,4 +1,4 @@
-"""Runs of `ttf fit` that can be continued: where their folder is, how they end, and whether a model will have room."""
+"""Resumable runs of `ttf fit`: their folder, how they end, and the disk space for the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | None:
-    """The folder of the run, beside the model if `--resume` alone says that there is one."""
+    """Return the folder of the run; with `--resume` alone it is next to the model."""
     from ..errors import ConfigError
 
     folder = checkpoint or (output.with_name(output.name + ".run") if resume else None)
@@ -34,7 +34,7 @@ def run_folder(output: Path, checkpoint: Path | None, resume: bool) -> Path | No
 
 
 def run_seed(folder: Path | None, seed: int | None, team: Team) -> int | None:
-    """A run that is continued keeps its seed; one that may be, or that has several processes, needs one."""
+    """Return the seed of a run: a continued run keeps its seed, and a resumable or distributed one needs one."""
     if seed is not None or (folder is None and team.size == 1):
         return seed
     from ..fitting.checkpoint.folder import RunFolder
@@ -43,13 +43,13 @@ def run_seed(folder: Path | None, seed: int | None, team: Team) -> int | None:
 
 
 def is_finished(output: Path) -> bool:
-    """Whether the model is there and is not what an interrupted run left."""
+    """Return whether the model exists and was not left by an interrupted run."""
     record = _record(output)
     return record is not None and not record.get("interrupted")
 
 
 def check_paths(paths: Paths, reads: Sequence[Source], overwrite: bool, folder: Path | None) -> None:
-    """Refuse to replace files, but for those that the run itself wrote when it was interrupted."""
+    """Refuse to replace files, except those that this run wrote when it was interrupted."""
     record = _record(paths.model) if folder is not None else None
     own = record is not None and bool(record.get("interrupted"))
     for path in paths:
@@ -57,7 +57,7 @@ def check_paths(paths: Paths, reads: Sequence[Source], overwrite: bool, folder: 
 
 
 def _record(output: Path) -> dict[str, Any] | None:
-    """The record of a model file; None where there is no such file."""
+    """Read the record of a model file; None if there is no such file."""
     from ..artifact.archive import read_archive
     from ..artifact.limits import MEMBERS
     from ..errors import ArchiveError
@@ -72,7 +72,7 @@ def _record(output: Path) -> dict[str, Any] | None:
 def fit_and_save(
     model: TabTreeFormer, data: FitInput, paths: Paths, folder: Path | None, keep: bool, team: Team
 ) -> None:
-    """Fit, write the files, and only then delete what a new attempt would need; one of several processes writes."""
+    """Fit, write the files, then delete the checkpoints; of several processes, one writes."""
     from ..errors import EndedEarlyWarning, PrivacyWarning
 
     with warnings.catch_warnings():
@@ -81,7 +81,7 @@ def fit_and_save(
     if team.first:
         _write_parts(data, paths)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # the verdict was shown at the end of the fit
+            warnings.simplefilter("ignore", PrivacyWarning)  # the fit has already shown the verdict
             model.save(paths.model)
     if model.fitted_.record.get("interrupted"):
         how = "the same command and --resume" if folder else "--resume from the start, to be able to continue next time"
@@ -95,7 +95,7 @@ def fit_and_save(
 
 
 def _write_parts(data: FitInput, paths: Paths) -> None:
-    """Write the rows that were learned and those that were set aside."""
+    """Write the training rows and the rows set aside."""
     from ..data.io import write_table
 
     if paths.train is not None and paths.holdout is not None:
@@ -104,7 +104,7 @@ def _write_parts(data: FitInput, paths: Paths) -> None:
 
 
 def model_bytes(config: Config, n_rows: int, n_columns: int) -> int:
-    """Approximate size of a model file, before trees and codec are known; better too large than too small."""
+    """Estimate the size of a model file, before trees and codec are known; rather too large than too small."""
     model, tokens = config.model, config.tokens
     layers = model.layers * (4 * model.width**2 + 2 * model.width * model.feed_forward)
     ids = n_columns * (tokens.bins + tokens.quantiles) if model.softmax != "vocabulary" else tokens.quantiles

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """Which rows are drawn, and how many."""
+    """Which rows to draw, and how many."""
 
     number: Annotated[
         list[str] | None,
@@ -28,7 +28,8 @@ class QuestionOptions:
             "-n",
             "--rows",
             metavar="N",
-            help="Number of rows. Of a database, of a table without parents: customers=500; by default as learned.",
+            help="Number of rows. For a database, the number for a table without parents: customers=500; by default "
+            "as many as learned.",
             show_default=False,
         ),
     ] = None
@@ -37,36 +38,42 @@ class QuestionOptions:
         typer.Option("--given", metavar="COLUMN=CONDITION", help=f"{CONDITION} Can be given more than once."),
     ] = None
     balance: Annotated[
-        str | None, typer.Option(help="A column whose classes come equally often.", show_default=False)
+        str | None, typer.Option(help="Draw the classes of this column equally often.", show_default=False)
     ] = None
     mix: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN=CLASS:SHARE,…", help="Shares of a column's classes, e.g. class=a:0.3,b:0.7."),
+        typer.Option(
+            metavar="COLUMN=CLASS:SHARE,…", help="Draw the classes of a column in these shares, e.g. class=a:0.3,b:0.7."
+        ),
     ] = None
     start_keys: Annotated[
         int | None,
         typer.Option(
-            help="Rows written before, whose keys are taken: new keys continue after them.", show_default=False
+            help="Rows written earlier, whose keys are taken: new keys continue after them.", show_default=False
         ),
     ] = None
     keys: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=TABLE",
-            help="Keys of your choice: those of the column of this name in a table, e.g. customer_id=customers.csv. "
-            "Can be given more than once.",
+            help="Use the keys in the column of this name of a table, e.g. customer_id=customers.csv. Can be given "
+            "more than once.",
         ),
     ] = None
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="sampling.FIELD=VALUE", help="A sampling setting, e.g. sampling.temperature_category=1."
+            "--set",
+            metavar="sampling.FIELD=VALUE",
+            help="Change a sampling setting, e.g. sampling.temperature_category=1.",
         ),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Same seed, same rows.", show_default=False)] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed; the same seed gives the same rows.", show_default=False)
+    ] = None
 
     def read(self, fitted: TabTreeFormer) -> dict[str, Any]:
-        """Arguments of `sample`, with the columns and values that the model has."""
+        """Return the arguments of `sample`, matched to the model's columns and values."""
         table = fitted.fitted_.codec
         return {
             "given": read_conditions(self.conditions, table) if self.conditions else None,
@@ -78,7 +85,7 @@ class QuestionOptions:
 
 
 def _chosen_keys(text: str, table: TableCodec) -> tuple[str | int, list[Any]]:
-    """`customer_id=customers.csv` → the column, and its values in that table."""
+    """Read `customer_id=customers.csv` as a column and its values in that table."""
     from ..data.io import read_table
     from ..errors import ConfigError
 
@@ -96,27 +103,27 @@ def _chosen_keys(text: str, table: TableCodec) -> tuple[str | int, list[Any]]:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
-    """How many rows are written in parts."""
+    """How to write many rows in parts."""
 
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Stream: rows per part, of which one at a time is in memory.", show_default=False),
+        typer.Option(help="Stream: rows per part; one part at a time is in memory.", show_default=False),
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run to the same place that was stopped or killed.")
-    ] = False
-    workers: Annotated[int, typer.Option(help="Stream: number of processes, or of actors of the engine.")] = 1
-    engine: Annotated[str, typer.Option(help="Who the workers are: processes here, or ray.")] = "processes"
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run with the same output.")] = False
+    workers: Annotated[int, typer.Option(help="Stream: number of local processes or Ray actors.")] = 1
+    engine: Annotated[str, typer.Option(help="Where the workers run: local processes, or ray.")] = "processes"
 
     @property
     def asked(self) -> bool:
-        """Whether any of them was given."""
+        """Return whether any of these options was given."""
         return self != StreamOptions()
 
 
 def sample(
     model: Model,
-    output: Annotated[str, typer.Option("--output", "-o", help=f"Where to: {SOURCES}.", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help=f"Where to write the rows: {SOURCES}.", show_default=False)
+    ],
     question: QuestionOptions,
     streaming: StreamOptions,
     together: TogetherOptions,
@@ -124,11 +131,11 @@ def sample(
     runtime: RuntimeOptions,
     accept_risk: AcceptRisk = None,
 ) -> None:
-    r"""Write exactly as many new rows as asked for, all of which meet what is given.
+    r"""Write exactly the requested number of new rows, all of which meet the conditions.
 
-    More than 100,000 rows are streamed to .csv, .jsonl and .parquet: memory does not grow with them, and a run that
-    was stopped continues with --resume. A folder (a name that ends in a slash) takes parts. The rows of a seed are
-    the same however they are written.
+    More than 100,000 rows are streamed to .csv, .jsonl and .parquet: memory use stays constant, and an interrupted run
+    continues with --resume. A folder (a name that ends in a slash) gets one file per part. The same seed gives the same
+    rows, however they are written.
 
     \b
     Examples:
@@ -155,16 +162,16 @@ def sample(
     rows = _one_number(question.number)
     goal = _goal(output, rows, model, streaming, options)
     if goal.finished_file:
-        runtime.echo(f"{goal.name} is finished, nothing to continue; write it again with --overwrite")
+        runtime.echo(f"{goal.name} is complete, nothing to continue; write it again with --overwrite")
         return
     fitted = runtime.load(model)
     _set_sampling(fitted, question.settings)
     if check_release(model, fitted.fitted_.record, accept_risk, rows):
-        runtime.echo(f"the privacy verdict does not allow these rows; your reason was written into {model}", err=True)
+        runtime.echo(f"the privacy verdict does not allow these rows; your reason was recorded in {model}", err=True)
     started = time.perf_counter()
     _write(fitted, output, rows, question, streaming if goal.streamed else None, options)
     if goal.finished_folder:
-        return  # which has been said
+        return  # the run has already reported this
     speed = "" if streaming.resume else f" ({rows / (time.perf_counter() - started):,.0f} rows/s)"
     runtime.echo(
         f"wrote {rows:,} rows × {len(fitted.fitted_.schema.names)} columns to {goal.name}{speed}", err=output == "-"
@@ -175,7 +182,7 @@ def _one_number(texts: list[str] | None) -> int:
     from ..errors import ConfigError
 
     if not texts:
-        raise ConfigError("say how many rows with -n, e.g. -n 1000")
+        raise ConfigError("give the number of rows with -n, e.g. -n 1000")
     try:
         return int(texts[-1])
     except ValueError:
@@ -184,12 +191,12 @@ def _one_number(texts: list[str] | None) -> int:
 
 @dataclass(frozen=True)
 class _Goal:
-    """Where the rows go, and what is there already."""
+    """The output of a run, and what already exists there."""
 
     name: str
     streamed: bool = False
     finished_file: bool = False
-    """A file that `--resume` would continue is complete."""
+    """Whether the file that `--resume` would continue is already complete."""
     finished_folder: bool = False
 
 
@@ -208,13 +215,13 @@ def _goal(output: str, rows: int, model: Any, streaming: StreamOptions, options:
 
 
 def _set_sampling(fitted: TabTreeFormer, settings: list[str] | None) -> None:
-    """Change settings of sampling; the others are fixed by the fit."""
+    """Change sampling settings; all others are fixed by the fit."""
     from ..config.override import parse_settings
     from ..errors import ConfigError
 
     sections = parse_settings(settings or ())
     if set(sections) - {"sampling"}:
-        raise ConfigError(f"only settings of sampling can change after fitting, got {', '.join(sections)}")
+        raise ConfigError(f"only sampling settings can change after fitting, got {', '.join(sections)}")
     if sections:
         fitted.set_params(sampling={**dataclasses.asdict(fitted.fitted_.config.sampling), **sections["sampling"]})
 
@@ -227,7 +234,7 @@ def _write(
     streaming: StreamOptions | None,
     options: dict[str, Any],
 ) -> None:
-    """Draw the rows and write them, in parts where `streaming` says how."""
+    """Draw the rows and write them, in parts if `streaming` asks for it."""
     import warnings
 
     from ..data.io import write_table
@@ -235,7 +242,7 @@ def _write(
 
     asked = question.read(fitted)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
+        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has already asked for a reason
         if streaming is not None:
             parts = dataclasses.asdict(streaming)
             fitted.sample_to(output, rows, question.seed, accept_risk=True, **asked, **parts, **options)

@@ -1,4 +1,4 @@
-"""`ttf sample` of a model of tables that belong together."""
+"""`ttf sample` with a model of linked tables."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TogetherOptions:
-    """What only a model of several tables understands."""
+    """Options for models of several tables."""
 
     scale: Annotated[
         float | None,
-        typer.Option(help="Of a database: its size compared with the one that was learned.", show_default=False),
+        typer.Option(
+            help="For a database: its size relative to the original, e.g. 2 for twice as many rows.", show_default=False
+        ),
     ] = None
     children: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TABLE=N", help="Of a database: the number of rows of a table per parent. Can be given repeatedly."
+            metavar="TABLE=N", help="For a database: number of rows of a table per parent. Can be given more than once."
         ),
     ] = None
     ending: Annotated[
-        str, typer.Option(help="Of a database: ending of the files in a folder, .csv, .parquet or .jsonl.")
+        str, typer.Option(help="For a database: extension of the files in a folder, .csv, .parquet or .jsonl.")
     ] = ".csv"
 
 
 def is_database(path: Path) -> bool:
-    """Whether a model file holds several tables."""
+    """Return whether a model file contains several tables."""
     from ..artifact.archive import DATABASE, form_of
 
     return form_of(path) == DATABASE
@@ -50,7 +52,7 @@ def sample_together(
     runtime: RuntimeOptions,
     accept_risk: str | None,
 ) -> None:
-    """Write new tables whose keys match, with the columns and types of those that were learned."""
+    """Write new tables with matching keys and the columns and types of the original tables."""
     import warnings
 
     from ..data.io import write_table
@@ -61,7 +63,7 @@ def sample_together(
     from .outputs import check_table_output
 
     if question.balance or question.mix or question.settings:
-        raise ConfigError("--balance, --mix and --set are not available for tables that belong together")
+        raise ConfigError("--balance, --mix and --set are not available for linked tables")
     fitted = RelationalTabTreeFormer.load(model, device=runtime.device, verbose=not runtime.quiet)
     overwrite = bool(options.get("overwrite"))
     one = fitted.has_groups
@@ -70,9 +72,9 @@ def sample_together(
     else:
         check_tables_target(output, list(fitted.tables_), ending=together.ending, overwrite=overwrite)
     if check_release(model, {"privacy": fitted.privacy_}, accept_risk, sum(t.n_rows for t in fitted.tables_.values())):
-        runtime.echo(f"the model failed its privacy verdict; your reason was written into {model}", err=True)
+        runtime.echo(f"the model failed its privacy verdict; your reason was recorded in {model}", err=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has asked for a reason already
+        warnings.simplefilter("ignore", PrivacyWarning)  # `check_release` has already asked for a reason
         number = _numbers(question.number, one=one)
         asked: dict[str, Any] = {
             "scale": 1.0 if together.scale is None else together.scale,
@@ -120,7 +122,7 @@ def _pairs(texts: list[str] | None, usage: str) -> dict[str, int]:
 
 
 def _conditions(texts: list[str] | None, fitted: RelationalTabTreeFormer) -> dict[str, Any] | None:
-    """Conditions by `table.column`, read as those of the table's own model are."""
+    """Parse conditions on `table.column` as the model of that table does."""
     from ..errors import ConfigError
     from .conditions import read_conditions
 

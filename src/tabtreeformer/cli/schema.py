@@ -1,4 +1,4 @@
-"""`ttf schema`: what the columns of a table are, and why."""
+"""`ttf schema`: the kind of each column, and why."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from ..data.schema import Schema
 
 FILE_WIDTH = 200
-"""Letters per line where there is no terminal: a reason should be in one line of a file."""
+"""Characters per line when the output is not a terminal, so that a reason fits on one line."""
 FLOOR = 5
-"""Rows that a value needs to take part in a law, as by default when fitting."""
+"""Minimum number of rows of a value that a law may name; the default of a fit."""
 
 
 def schema(
     table: Annotated[str, typer.Argument(help=f"The table: {SOURCES}.", show_default=False)],
     source: SourceOptions,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to fit with.")
+        Path | None, typer.Option("--output", "-o", help="Write the schema to this file, to edit and to use in a fit.")
     ] = None,
     overwrite: Overwrite = False,
-    target: Annotated[str | None, typer.Option(help="Column that users of the rows will predict.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column that will be predicted from the rows.")] = None,
     public: Annotated[
         bool,
         typer.Option(
             "--public",
-            help="For differential privacy: leave out reasons and laws, which reveal something of the rows. Check "
-            "that all the rest (kinds, dtypes, forms, lists of categories) may be known.",
+            help="For differential privacy: omit reasons and laws, which reveal something about the rows. Check that "
+            "everything else (kinds, dtypes, forms, lists of categories) may be public.",
         ),
     ] = False,
     categorical: Categorical = None,
     quiet: Quiet = False,
 ) -> None:
-    r"""Show the kind of each column and why, and the laws that hold between columns, always or nearly always.
+    r"""Show the kind of each column and why, and the laws between columns that hold always or nearly always.
 
     Kinds: numeric, categorical, boolean, datetime, timedelta, identifier, text, constant. In the file, change a "kind",
     give a text column a "placeholder", drop or add "constraints", then fit with it.
@@ -79,14 +79,14 @@ def schema(
 
 
 def _examples(series: pd.Series) -> str:
-    """The three most frequent values that at least as many rows have as a model would keep; none of a single row."""
+    """Return up to three of the most frequent values, leaving out those too rare for a model to keep."""
     counts = series.value_counts()
     frequent = counts.index[counts >= FLOOR][:3]
     return ", ".join(f"{value!s:.20}" for value in frequent) or "(each too rare to show)"
 
 
 def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None:
-    """The columns; of a table that need not stay secret also the share missing and values that enough rows have."""
+    """Print the columns and, unless `--public`, the share of missing values and examples of frequent values."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

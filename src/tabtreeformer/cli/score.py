@@ -1,4 +1,4 @@
-"""`ttf score`: how likely rows are."""
+"""`ttf score`: how likely rows are under a model."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def score(
     files: RowsOptions,
     runtime: RuntimeOptions,
     by_column: Annotated[
-        bool, typer.Option("--by-column", help="Also the part of each column, given those before it.")
+        bool, typer.Option("--by-column", help="Also write the contribution of each column, given those before it.")
     ] = False,
     outliers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Only the N least likely rows, each with a reason.", show_default=False),
+        typer.Option(metavar="N", help="Write only the N least likely rows, each with a reason.", show_default=False),
     ] = None,
     strict: Strict = False,
 ) -> None:
     r"""Add a column log_prob to rows: how likely each is under the model, in nats; the lowest are outliers.
 
-    A value beyond the learned range or an unseen category makes a row unlikely, the further the more.
+    An unseen category or a value beyond the learned range makes a row unlikely; the further out, the less likely.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`ttf fit` of a table that is read in parts."""
+"""`ttf fit` on a table that is read in parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def place_of(table: str, options: dict[str, Any]) -> Place:
-    """Where the table is; a folder is one too."""
+    """Locate the table; a folder counts as one."""
     from ..data.io import Place, TableOptions, locate
 
     return (
@@ -26,16 +26,16 @@ def place_of(table: str, options: dict[str, Any]) -> Place:
 def in_parts(
     table: str, stream: bool | None, cache_dir: Path | None, options: dict[str, Any], **whole: Any
 ) -> Chunks | None:
-    """Open a table in parts where that is asked for, or where it is large or a folder; None: read it whole.
+    """Open a table in parts if requested, or if it is large or a folder; None means to read it whole.
 
-    `whole` are options that need all rows at once.
+    `whole` lists the options that need all rows in memory.
     """
     from ..data.io.chunks import can_open, open_chunks, open_quickly
     from ..errors import ConfigError
 
     folder = Path(table).is_dir()
     if stream is False and folder:
-        raise ConfigError(f"{table} is a folder, and is read in parts; leave --no-stream out")
+        raise ConfigError(f"{table} is a folder, which is always read in parts; leave --no-stream out")
     if stream is False or (stream is None and not folder and not can_open(table, **options)):
         return None
     asked = stream or folder
@@ -46,13 +46,13 @@ def in_parts(
         if value:
             raise ConfigError(
                 f"--{name.replace('_', '-')} needs the whole table in memory, and {table} is read in parts; "
-                f"leave it out{'' if folder else ', or say --no-stream'}"
+                f"leave it out{'' if folder else ', or add --no-stream'}"
             )
     return chunks if cache_dir is None else replace(chunks, cache_dir=_folder(cache_dir))
 
 
 def settled(chunks: Chunks, categorical: list[str] | None, schema_file: Path | None) -> tuple[Chunks, Schema | None]:
-    """What the options say of the columns; the rest is inferred when the table is read."""
+    """Return what the options declare about columns; the rest is inferred while reading."""
     from ..data.schema import CATEGORICAL, Schema
 
     schema = None if schema_file is None else Schema.load(schema_file)

@@ -1,4 +1,4 @@
-"""`ttf ui`: a page on this machine, from a dropped table to its new rows."""
+"""`ttf ui`: a local web page, from uploading a table to downloading new rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def ui(
         Path | None,
         typer.Option(help="Keep tables and models here; by default they are deleted when the page is closed."),
     ] = None,
-    port: Annotated[int, typer.Option(help="Port on the loopback address; 0 takes a free one.")] = 0,
-    max_megabytes: Annotated[int, typer.Option(help="Largest file that may be dropped.", min=1)] = 200,
+    port: Annotated[int, typer.Option(help="Port on the loopback address; 0 picks a free one.")] = 0,
+    max_megabytes: Annotated[int, typer.Option(help="Maximum upload size in megabytes.", min=1)] = 200,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    r"""Open a page on this machine: drop a table, review it, fit, read the verdict, download rows (extra ui).
+    r"""Open a local web page: drop a table, review it, fit, read the verdict, download rows (needs the extra ui).
 
-    It answers on the loopback address only, to whoever has the token in its address; nothing is fetched from elsewhere
-    and nothing leaves the machine. Ctrl-C ends it.
+    The server listens on the loopback address only and requires the token in the page's address. It loads nothing from
+    the network, and no data leaves the machine. Ctrl-C stops it.
 
     \b
     Examples:
@@ -34,7 +34,7 @@ def ui(
     from ..apps.ui.server import serve
 
     if folder is not None and not folder.is_dir():
-        raise ConfigError(f"{folder} is no folder; make it first, or leave --folder out")
+        raise ConfigError(f"{folder} is not a folder; create it first, or leave --folder out")
 
     def announce(address: str) -> None:
         typer.echo(f"open {address}")

@@ -1,4 +1,4 @@
-"""The generators of `ttf benchmark`: our presets, the controls, and the repository's adapters if it is there."""
+"""The generators of `ttf benchmark`: our presets, the controls, and the repository's adapters if available."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...evaluation.compare import CONTROLS, GeneratorSpec, listed
 
 OURS_FILE = Path(__file__).parent / "ours.py"
 REPOSITORY = Path(__file__).parents[4]
-"""The checkout that the package is imported from, if it is one."""
+"""Root of the repository if the package runs from a checkout."""
 
 
 def _ours(preset: str, **rest: Any) -> GeneratorSpec:
@@ -19,16 +19,16 @@ def _ours(preset: str, **rest: Any) -> GeneratorSpec:
 
 BUILT_IN: Sequence[GeneratorSpec] = (
     _ours("auto"),
-    _ours("trees", note="trees that write by themselves: seconds, little protection"),
+    _ours("trees", note="decision trees only: seconds, little protection"),
     _ours("S", paper="ttf_s"),
     _ours("L", paper="ttf_l"),
-    _ours("NM", paper="ttf_nm", note="no masks: may repeat real rows"),
+    _ours("NM", paper="ttf_nm", note="no masks: can repeat real rows"),
     *CONTROLS,
 )
 
 
 def known(folder: Path | None = None) -> list[GeneratorSpec]:
-    """Return all generators: the built-in ones, and those of a folder or of the repository."""
+    """Return the built-in generators, and those of a folder or the repository."""
     if folder is not None:
         return [*BUILT_IN, *listed(folder)]
     adapters = REPOSITORY / "benchmarks" / "generators"

@@ -1,4 +1,4 @@
-"""TabTreeFormer: `auto` and the paper's presets, with any setting on top."""
+"""TabTreeFormer: `auto` and the paper's presets, with optional settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabtreeformer.config.override import parse_settings
 
 
 class Generator:
-    """What `ttf fit` and `ttf sample` do."""
+    """Fit and sample as `ttf fit` and `ttf sample` do."""
 
     def __init__(
         self, *, seed: int, budget_seconds: float | None = None, preset: str = "auto", settings: tuple[str, ...] = ()
