@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -12,14 +13,21 @@ from tabtreeformer import RelationalTabTreeFormer
 from tabtreeformer.artifact.archive import read_archive, write_archive
 from tabtreeformer.errors import ArchiveError
 
+from .conftest import shop
+
 FORM = "tabtreeformer database"
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shop") / "shop.tabtree"
+    RelationalTabTreeFormer("trees", random_state=0, verbose=False, privacy="off").fit(shop()).save(path)
+    return path
+
+
 @pytest.fixture
-def saved(tables, tmp_path):
-    model = RelationalTabTreeFormer("trees", random_state=0, verbose=False, privacy="off").fit(tables)
-    model.save(tmp_path / "shop.tabtree")
-    return tmp_path / "shop.tabtree"
+def saved(whole, tmp_path):
+    return shutil.copy(whole, tmp_path)
 
 
 def table(head, name):

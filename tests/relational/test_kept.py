@@ -11,6 +11,8 @@ from tabtreeformer.evaluation.databases import broken_keys
 from tabtreeformer.relational.kept import keep_table, scaled
 
 SETTINGS = {"preset": "trees", "privacy": "off", "random_state": 0, "verbose": False}
+N = 120
+"""Customers."""
 
 
 def regions(seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -25,9 +27,9 @@ def regions(seed: int = 0) -> dict[str, pd.DataFrame]:
             "coast": [i % 2 == 0 for i in range(10)],
         }
     )
-    home = np.append(rng.choice(region["code"][:9], 299, p=np.arange(1, 10) / 45), "R9")
-    customers = pd.DataFrame({"id": range(300), "region_code": home, "age": rng.integers(18, 80, 300)})
-    orders = pd.DataFrame({"customer_id": np.sort(rng.integers(0, 300, 500)), "amount": rng.integers(1, 50, 500)})
+    home = np.append(rng.choice(region["code"][:9], N - 1, p=np.arange(1, 10) / 45), "R9")
+    customers = pd.DataFrame({"id": range(N), "region_code": home, "age": rng.integers(18, 80, N)})
+    orders = pd.DataFrame({"customer_id": np.sort(rng.integers(0, N, 2 * N)), "amount": rng.integers(1, 50, 2 * N)})
     return {"region": region, "customers": customers, "orders": orders}
 
 
@@ -41,11 +43,11 @@ def test_every_row_is_there_with_its_key_and_children_grow_with_the_database(fit
     tables = regions()
     new = fitted.sample(scale=scale, random_state=1)
     pd.testing.assert_frame_equal(new["region"], tables["region"])
-    assert len(new["customers"]) == pytest.approx(scale * 300, abs=1)
+    assert len(new["customers"]) == pytest.approx(scale * N, abs=1)
     assert broken_keys(new, find_links(tables)) == 0
     real = tables["customers"]["region_code"].value_counts(normalize=True)
     drawn = new["customers"]["region_code"].value_counts(normalize=True).reindex(real.index, fill_value=0)
-    assert (real - drawn)[real > 0.1].abs().max() < 0.02
+    assert (real - drawn)[real > 0.1].abs().max() < 1.2 / (scale * N)
 
 
 def test_rows_that_are_kept_may_be_given_by_their_keys(fitted):

@@ -18,16 +18,20 @@ from tabtreeformer.relational.unrepeated import with_numbers, without_repeats
 from .conftest import shop
 
 
+PIECE = 30
+"""Rows of a piece."""
+
+
 @pytest.fixture(scope="module")
 def fitted():
-    tables = shop(200)
+    tables = shop(80)
     tables["orders"].loc[::9, "customer_id"] = np.nan  # rows without a parent go to the last piece
     return RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(tables)
 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(drawing, "PIECE_ROWS", 60)
+    monkeypatch.setattr(drawing, "PIECE_ROWS", PIECE)
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +41,14 @@ def sampled(fitted):
     @functools.cache
     def sampled(**asked):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(drawing, "PIECE_ROWS", 60)
+            patch.setattr(drawing, "PIECE_ROWS", PIECE)
             return fitted.sample(**asked)
 
     return sampled
 
 
-def test_pieces_end_where_enough_rows_belong_to_the_parents_before(small_pieces):
+def test_pieces_end_where_enough_rows_belong_to_the_parents_before(monkeypatch):
+    monkeypatch.setattr(drawing, "PIECE_ROWS", 60)
     ends = piece_ends(np.array([30, 30, 500, 0, 1, 0]))
     assert ends == [2, 3, 6]
     assert piece_ends(np.zeros(0, dtype=np.int64)) == [0]
@@ -53,7 +58,7 @@ def test_pieces_are_the_table_and_its_keys_match(fitted, sampled, small_pieces):
     asked = Asked.of(fitted.tables_, None, 1.0, None, None)
     pieces = [p for name, p in Drawing(fitted.tables_, asked, np.random.SeedSequence(5)).pieces() if name == "orders"]
     assert len(pieces) > 4
-    assert max(map(len, pieces)) < 200
+    assert max(map(len, pieces)) < 60
     whole = sampled(random_state=5)
     pd.testing.assert_frame_equal(pd.concat(pieces, ignore_index=True), whole["orders"])
     assert broken_keys(whole, fitted.links_) == 0
