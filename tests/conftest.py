@@ -108,18 +108,3 @@ def open_browser(tmp_path_factory):
             driver.quit()
 
     return opened
-
-
-@pytest.fixture
-def start_ray():
-    """Start a Ray cluster of two workers on this machine, after the environment has been set for them."""
-    ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'tabtreeformer[ray]'")
-
-    def start() -> None:
-        try:
-            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        except Exception as error:  # Ray gives its own processes 30 seconds, which a machine full of work does not
-            pytest.skip(f"Ray could not start a node on this machine: {error}")
-
-    yield start
-    ray.shutdown()

@@ -17,7 +17,6 @@ from tabtreeformer.relational.unrepeated import with_numbers, without_repeats
 
 from .conftest import shop
 
-
 PIECE = 30
 """Rows of a piece."""
 

@@ -3,9 +3,47 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import TabTreeFormer
+from tabtreeformer.sampling.streaming import workers as engines
 
 ROWS = 9_000
 """Three blocks, the last not full."""
+
+
+WORK = """
+import os, pathlib, signal
+from tabtreeformer.errors import SchemaError
+
+class Work:
+    def __init__(self, settings, files):
+        self.settings = settings
+        self.text = files["text"].read_text() if "text" in files else ""
+
+    def __call__(self, job):
+        print("a library that prints")
+        folder = pathlib.Path(self.settings["folder"])
+        with (folder / f"done-{job}").open("a") as log:
+            log.write(f"{os.getpid()} ")
+        if job == self.settings.get("deadly") and not (folder / "died").exists():
+            if self.settings.get("once"):
+                (folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job == self.settings.get("wrong"):
+            raise SchemaError("column 'a' is wrong")
+        if job == self.settings.get("broken"):
+            raise RuntimeError("a bug")
+        return {"job": job, "text": self.text}
+"""
+
+
+def check_jobs(engine, work, place):
+    """All jobs are done, though a worker dies during one of them."""
+    (place / "words.txt").write_text("hello")
+    settings = {"folder": str(place), "deadly": 2, "once": True}
+    results = dict(engines.run(work, range(5), settings, {"text": place / "words.txt"}, engine=engine, workers=2))
+    assert results == {k: {"job": k, "text": "hello"} for k in range(5)}
+    tries = [len((place / f"done-{k}").read_text().split()) for k in range(5)]
+    assert tries[2] == 2
+    assert sum(tries) == 6
 
 
 @pytest.fixture(scope="session")

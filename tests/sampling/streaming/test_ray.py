@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 
 import pytest
 from pandas.testing import assert_frame_equal
@@ -11,6 +12,8 @@ from tabtreeformer._runtime.progress import Silent
 from tabtreeformer._runtime.seeds import seed_sequence
 from tabtreeformer.sampling import BLOCK
 from tabtreeformer.sampling.streaming import SampleRequest, Workers, check_stream_target, stream
+
+from .conftest import WORK, check_jobs
 
 DYING = '''
 import os, pathlib, signal
@@ -28,11 +31,32 @@ class Dying(PartWork):
 '''
 
 
-@pytest.mark.filterwarnings("default")  # ray has warnings of its own
-def test_a_worker_of_a_cluster_that_dies_changes_no_row(streamed, whole, tmp_path, monkeypatch, start_ray):
-    (tmp_path / "dying.py").write_text(DYING)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
-    start_ray()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Two workers of Ray on this machine, which import what is in a folder."""
+    ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'tabtreeformer[ray]'")
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "dying.py").write_text(DYING)
+    (folder / "some_work.py").write_text(WORK)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("default")  # ray has warnings of its own
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, sys.path)]))
+        patch.syspath_prepend(folder)
+        try:
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:  # Ray gives its own processes 30 seconds, which a machine full of work does not
+            pytest.skip(f"Ray could not start a node on this machine: {error}")
+        yield
+        ray.shutdown()
+
+
+@pytest.mark.filterwarnings("default")
+def test_jobs_are_done_and_a_worker_that_dies_is_replaced(cluster, tmp_path):
+    check_jobs("ray", "some_work:Work", tmp_path)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_worker_of_a_cluster_that_dies_changes_no_row(streamed, whole, tmp_path, cluster):
     stream(
         streamed._as_it_is(),
         SampleRequest(n=len(whole), seed=seed_sequence(5)),

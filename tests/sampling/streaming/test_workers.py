@@ -9,30 +9,7 @@ from tabtreeformer.errors import ConfigError, EngineError, SchemaError
 from tabtreeformer.sampling.streaming import workers as engines
 from tabtreeformer.sampling.streaming.workers.processes import run_in_processes
 
-WORK = """
-import os, pathlib, signal
-from tabtreeformer.errors import SchemaError
-
-class Work:
-    def __init__(self, settings, files):
-        self.settings = settings
-        self.text = files["text"].read_text() if "text" in files else ""
-
-    def __call__(self, job):
-        print("a library that prints")
-        folder = pathlib.Path(self.settings["folder"])
-        with (folder / f"done-{job}").open("a") as log:
-            log.write(f"{os.getpid()} ")
-        if job == self.settings.get("deadly") and not (folder / "died").exists():
-            if self.settings.get("once"):
-                (folder / "died").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        if job == self.settings.get("wrong"):
-            raise SchemaError("column 'a' is wrong")
-        if job == self.settings.get("broken"):
-            raise RuntimeError("a bug")
-        return {"job": job, "text": self.text}
-"""
+from .conftest import WORK, check_jobs
 
 
 @pytest.fixture
@@ -43,18 +20,8 @@ def work(tmp_path, monkeypatch):
     return "some_work:Work"
 
 
-@pytest.mark.filterwarnings("default")  # ray has warnings of its own
-@pytest.mark.parametrize("engine", engines.ENGINES)
-def test_jobs_are_done_and_a_worker_that_dies_is_replaced(engine, work, tmp_path, request):
-    if engine == "ray":
-        request.getfixturevalue("start_ray")()
-    (tmp_path / "words.txt").write_text("hello")
-    settings = {"folder": str(tmp_path), "deadly": 2, "once": True}
-    results = dict(engines.run(work, range(5), settings, {"text": tmp_path / "words.txt"}, engine=engine, workers=2))
-    assert results == {k: {"job": k, "text": "hello"} for k in range(5)}
-    tries = [len((tmp_path / f"done-{k}").read_text().split()) for k in range(5)]
-    assert tries[2] == 2
-    assert sum(tries) == 6
+def test_jobs_are_done_and_a_worker_that_dies_is_replaced(work, tmp_path):
+    check_jobs("processes", work, tmp_path)
 
 
 def test_results_stand_in_the_order_of_the_jobs(work, tmp_path):
