@@ -21,6 +21,7 @@ from tabtreeformer.data.schema.forms import DATE_FORMS, read_dates, write_dates
         (["6/5/2024 7:34 PM", "3/31/2024 12:05 AM"], "%-m/%-d/%Y %-I:%M %p", "month first"),
         (["06/05/2024 07:34:10 PM", "03/31/2024 12:05:00 PM"], "%m/%d/%Y %I:%M:%S %p", "month first"),
         (["9:05 AM", "12:30 PM"], "%-I:%M %p", "dates written as text"),
+        (["29.9.23 16:03", "5.2.24 9:44"], "%-d.%-m.%y %-H:%M", "day first"),
         (["Aug 1 2004", "Sep 12 2004"], "%b %-d %Y", "dates written as text"),
         (["1-Jan-24", "12-Feb-23"], "%-d-%b-%y", "dates written as text"),
         (["5 May 2024", "12 Jun 2023"], "%-d %b %Y", "dates written as text"),

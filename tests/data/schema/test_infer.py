@@ -55,6 +55,7 @@ def spread(values):
         ("number as text", [str(v) for v in RNG.integers(1, 5000, N)], NUMERIC),
         ("code", spread(["01", "02", "13"]), CATEGORICAL),
         ("code", [f"{v:03d}" for v in spread(range(18))], CATEGORICAL),
+        ("Kundennr.", SCATTERED, IDENTIFIER),
         ("order_id", [str(v) for v in SCATTERED], IDENTIFIER),
         ("ref", [f"AB-{v}" for v in SCATTERED], IDENTIFIER),
         ("ref", [f"a{v:07x}" for v in SCATTERED], IDENTIFIER),

@@ -103,6 +103,12 @@ def test_no_area_code_begins_with_digits_that_none_begins_with():
     assert all(re.fullmatch(r"\([2-9]\d\d\) [2-9]\d\d-\d{4}", text) for text in made("phone", real))
 
 
+def test_phones_that_only_their_column_tells_from_codes_keep_their_form():
+    rng = np.random.default_rng(0)
+    real = [f"0{rng.integers(151, 180)}/{rng.integers(10**6, 10**7)}" for _ in range(300)]
+    assert all(re.fullmatch(r"01[5-7]\d/\d{7}", text) for text in made("phone", real))
+
+
 def test_postal_codes_of_few_rows_each_are_those_of_their_town():
     rng = np.random.default_rng(0)
     towns = rng.choice(["Ulm", "Kiel"], 800)
@@ -191,6 +197,7 @@ def test_dates_that_a_few_words_stand_between_are_dates_again():
     codec = TextCodec.from_json(json.loads(json.dumps(codec.to_json())))
     new = codec.decode(np.full((300, 1), len(codec.labels.values)), rng)
     assert pd.to_datetime(pd.Series(new), format="%m/%d/%Y").dt.year.eq(2024).all()
+    assert not any(re.search("(^|/)0", text) for text in new)
 
 
 def test_public_values_survive_however_rare_they_are():

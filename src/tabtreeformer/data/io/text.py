@@ -21,6 +21,7 @@ import pandas as pd
 
 from ..._runtime.files import replacing
 from ...errors import ReadingWarning, SchemaError
+from ..schema.infer import is_postal
 from .location import DIALECT, Place, TableOptions, check_names
 from .streams import find_encoding, open_text, write_text
 
@@ -168,7 +169,9 @@ def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]
         forms.append(Form(place, encoding, sep, header))
         n_rows += rows
     decimal = options.decimal or _find_decimal(facts, forms[0].sep)
-    dtypes = tuple(f.dtype(decimal) for f in facts)
+    # A postal code is text wherever it is digits: 01067 and 80331 are of one column.
+    codes = [f.whole and is_postal(name) for f, name in zip(facts, forms[0].header, strict=True)]
+    dtypes = tuple("str" if code else f.dtype(decimal) for f, code in zip(facts, codes, strict=True))
     words = tuple(
         ("", *options.missing, *(sorted(f.markers) if d != "str" else ())) for f, d in zip(facts, dtypes, strict=True)
     )

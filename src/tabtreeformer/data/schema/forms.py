@@ -33,6 +33,7 @@ DATE_FORMS = (
     *("%-d %b %Y", "%-d-%b-%Y", "%b %-d, %Y", "%-d %B %Y", "%B %-d, %Y"),
     *("%b %-d %Y", "%b %d %Y", "%B %-d %Y", "%d-%b-%y", "%-d-%b-%y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y.%m.%d"),
     *("%Y/%m/%d %H:%M", "%d-%m-%Y %H:%M", "%d-%m-%Y %H:%M:%S", "%-m/%-d/%y %-H:%M", "%-d/%-m/%y %-H:%M"),
+    *("%d.%m.%y", "%d.%m.%y %H:%M", "%-d.%-m.%Y %-H:%M", "%-d.%-m.%y %-H:%M", "%-d.%-m.%y %H:%M"),
     *(f"{day}{time}" for time in _NOON for day in ("%-m/%-d/%Y ", "%m/%d/%Y ", "%-d/%-m/%Y ", "%d/%m/%Y ")),
     *(f"{day}{time}" for time in _NOON for day in ("%Y-%m-%d ", "%b %-d, %Y ", "")),
 )

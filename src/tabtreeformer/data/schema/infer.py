@@ -40,7 +40,8 @@ RUNNING = "a running number"
 """Why a column is a key if only the order of the rows shows it."""
 
 _KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial", "rownames", "unnamed"}
-_JOINED_KEY = re.compile(r"(user|customer|client|order|product|account|patient|person|transaction|invoice|item|row)id$")
+_OWNERS = "user|customer|client|order|product|account|patient|person|transaction|invoice|item|row"
+_JOINED_KEY = re.compile(rf"({_OWNERS})id$|(nr|nummer|number)$")
 _ZIP_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"}
 
 
@@ -251,7 +252,7 @@ def is_postal(name: str | int) -> bool:
 
 
 def _named_as_key(name: str | int) -> bool:
-    return bool(_words(name) & _KEY_WORDS) or bool(_JOINED_KEY.search(str(name).lower()))
+    return bool(_words(name) & _KEY_WORDS) or bool(_JOINED_KEY.search(str(name).lower().rstrip(".")))
 
 
 def _repeats_as_key(name: str | int, few: int, n_rows: int) -> bool:

@@ -81,7 +81,7 @@ def find_meaning(name: str | int, texts: Sequence[str]) -> str | None:
         return None
     words = _words(name)
     for meaning in _TESTS:
-        if sum(has_meaning(meaning, text) for text in texts) >= NEARLY_ALL * len(texts):
+        if sum(bool(_TESTS[meaning](text)) for text in texts) >= NEARLY_ALL * len(texts):
             return meaning
     if _POSTAL_WORDS.search(words) and all(_POSTAL.fullmatch(text) for text in texts):
         return POSTAL
@@ -93,8 +93,8 @@ def find_meaning(name: str | int, texts: Sequence[str]) -> str | None:
 
 
 def has_meaning(meaning: str, text: str) -> bool:
-    """Whether one text has the form of a meaning; True for meanings without one."""
-    test = _TESTS.get(meaning)
+    """Whether one text has the form of a meaning that its column is known to have; True for meanings without one."""
+    test = _is_phone if meaning == PHONE else _TESTS.get(meaning)
     return test is None or bool(test(text))
 
 

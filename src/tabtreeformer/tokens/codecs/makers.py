@@ -158,11 +158,9 @@ class DateTexts(Maker):
     def learn(cls, texts: Sequence[str], floor: int) -> DateTexts | None:
         """The form that most of the texts have; None where there is none."""
         for form in DATE_FORMS:
-            read = [read_dates([text], form) for text in texts[:1]] if texts else []
-            own = texts if read and read[0] is not None else texts[1:2]
-            if not own or read_dates(own[:1], form) is None:
+            if not any(_date(text, form) is not None for text in texts[:2]):
                 continue
-            dates = [found for text in texts if (found := read_dates([text], form)) is not None]
+            dates = [found for text in texts if (found := _date(text, form)) is not None]
             if len(dates) >= max(SAME_PATTERN * len(texts), floor):
                 years = np.sort(np.concatenate(dates).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64))
                 spare = min(floor - 1, (len(years) - 1) // 2)
@@ -191,6 +189,12 @@ class DateTexts(Maker):
         if data["form"] not in DATE_FORMS or not 1 <= int(data["first_year"]) <= int(data["last_year"]) <= 9998:
             raise ValueError("dates have an unknown form or invalid years")
         return cls(data["form"], int(data["first_year"]), int(data["last_year"]))
+
+
+def _date(text: str, form: str) -> NDArray[np.int64] | None:
+    """The date of a text that is written in this very form, with or without leading zeros."""
+    found = read_dates([text], form)
+    return found if found is not None and write_dates(found, form) == [text] else None
 
 
 MAKERS: dict[str, type[Maker]] = {
