@@ -22,12 +22,17 @@ def available_cores() -> int:
 
 
 def use_cores(most: int) -> None:
-    """Leave other cores alone from here on: processes that share a machine wait for each other otherwise."""
-    global _most_cores
-    import torch
+    """Leave other cores alone from here on: processes that share a machine wait for each other otherwise.
 
+    Where nobody has imported PyTorch, which takes seconds, it is told by the environment for when somebody does.
+    """
+    global _most_cores
     _most_cores = most
-    torch.set_num_threads(most)
+    torch = sys.modules.get("torch")
+    if torch is None:
+        os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(most))
+    else:
+        torch.set_num_threads(most)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ ROWS = 9_000
 
 
 WORK = """
-import os, pathlib, signal
+import os, pathlib, signal, sys
 from tabtreeformer.errors import SchemaError
 
 class Work:
@@ -31,7 +31,7 @@ class Work:
             raise SchemaError("column 'a' is wrong")
         if job == self.settings.get("broken"):
             raise RuntimeError("a bug")
-        return {"job": job, "text": self.text}
+        return {"job": job, "text": self.text, "torch": "torch" in sys.modules}
 """
 
 
@@ -40,7 +40,7 @@ def check_jobs(engine, work, place):
     (place / "words.txt").write_text("hello")
     settings = {"folder": str(place), "deadly": 2, "once": True}
     results = dict(engines.run(work, range(5), settings, {"text": place / "words.txt"}, engine=engine, workers=2))
-    assert results == {k: {"job": k, "text": "hello"} for k in range(5)}
+    assert results == {k: {"job": k, "text": "hello", "torch": False} for k in range(5)}
     tries = [len((place / f"done-{k}").read_text().split()) for k in range(5)]
     assert tries[2] == 2
     assert sum(tries) == 6
