@@ -123,14 +123,15 @@ def test_growth_that_chance_explains_is_not_taken_further_than_it_was_measured()
 
 def test_a_broken_level_names_the_ways_out():
     level = level_record([exposure((0.60, 0.70))], "balanced", 1_000)
-    (text,) = broken(level, trees=True)
+    (text,) = broken(level, leaf_rows=80)
     assert "AUC of 0.60" in text
     assert "preset='auto'" in text
-    assert "leaf_rows" in text
+    assert "{'leaf_rows': 320}" in text
+    assert "leaf_rows" not in broken(level, leaf_rows=200)[0]
     assert "epsilon" in text
-    assert "quantiles" in broken(level, trees=False)[0]
+    assert "quantiles" in broken(level, leaf_rows=None)[0]
     assert "about 390 rows" in text
-    assert broken(level_record([exposure((0.5, 0.5))], "balanced", 1_000), trees=True) == []
+    assert broken(level_record([exposure((0.5, 0.5))], "balanced", 1_000), leaf_rows=20) == []
 
 
 @pytest.fixture(scope="module")

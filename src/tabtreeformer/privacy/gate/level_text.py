@@ -5,30 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-WAYS_OUT = {
-    True: "let the network write (preset='auto'), grow larger leaves (forest={'leaf_rows': 80} or more)",
-    False: "leave out columns that nobody needs, make values coarser (tokens={'quantiles': 20})",
-}
-"""What to change, where trees write and where networks do."""
-
+COARSER = "leave out columns that nobody needs, make values coarser (tokens={'quantiles': 20})"
+"""What to change where networks write."""
+LARGER = 4
+"""How many times as many rows per leaf to try next, where trees write."""
 MIN_TOLD = 10
 """Smaller numbers than a tenth of the rows measured are not extrapolated to."""
 
 
-def broken(level: Mapping[str, Any], *, trees: bool) -> list[str]:
-    """Why a model fails its level, and what to do; empty where the level holds."""
+def broken(level: Mapping[str, Any], leaf_rows: int | None) -> list[str]:
+    """Why a model fails its level, and what to do; empty where the level holds.
+
+    `leaf_rows` are those of the trees that write; None where networks do.
+    """
     if level["holds"]:
         return []
     figures, limits = level["figures"][0], level["limits"]
     safe = level["safe_rows"]
     fewer = f"; about {safe:,} rows would still be within it" if safe * MIN_TOLD >= figures["rows"] else ""
+    ways = COARSER if leaf_rows is None else _more_protection(leaf_rows, figures["rows"])
     return [
         f"the level {level['name']!r} does not hold: an attacker with {figures['rows']:,} of its rows recognises "
         f"members with an AUC of {figures['auc']:.2f} (at most {limits['auc']}), and is sure of "
         f"{figures['found_at_1_percent']:.1%} of them at 1% false positives (at most "
-        f"{limits['found_at_1_percent']:.0%}){fewer}. Ways out: {WAYS_OUT[trees]}, fit more rows, or use differential "
+        f"{limits['found_at_1_percent']:.0%}){fewer}. Ways out: {ways}, fit more rows, or use differential "
         "privacy (dp=DP(epsilon=…), --epsilon)"
     ]
+
+
+def _more_protection(leaf_rows: int, n_rows: int) -> str:
+    """What to change where trees write; leaves that hold a large part of the rows would describe nothing."""
+    larger = LARGER * leaf_rows
+    leaves = f", grow larger leaves (forest={{'leaf_rows': {larger}}})" if 2 * larger <= n_rows else ""
+    return f"let the network write (preset='auto'){leaves}"
 
 
 def level_line(level: Mapping[str, Any]) -> str:

@@ -116,7 +116,8 @@ def verdict_on(
         return no_verdict(f"the attacks cannot be made on this table: {error}", mode) | memorised
     level = level_record(exposures, mode, int(fitted.record["rows"]))
     again = [found for exposure in exposures for found in exposure.repeated]
-    record = _record(parts, [repeats(found, confidence) for found in again], mode, confidence, evidence, level)
+    said = broken(level, None if fitted.config.forest is None else fitted.config.forest.leaf_rows)
+    record = _record(parts, [repeats(found, confidence) for found in again], said, mode, confidence, evidence, level)
     record["measures"]["copies"]["repeated"] = dict(max(again, key=lambda found: float(found["copies"])))
     record["measures"][DENSITY] = dict(max((found.measure for found in exposures), key=lambda m: float(m["value"])))
     return record | memorised | {"seconds": round(time.perf_counter() - started, 3)}
@@ -290,6 +291,7 @@ class _Comparisons:
 def _record(
     parts: Sequence[_Part],
     again: Sequence[Finding],
+    broken_level: Sequence[str],
     mode: Privacy,
     confidence: float,
     evidence: Evidence,
@@ -305,7 +307,7 @@ def _record(
     if evidence.holdout is not None:
         judged_on += f"; and rows of the whole model, against {len(evidence.holdout):,} rows that were set aside"
     not_covered = NOT_COVERED if evidence.histories else TREES_UNSEEN
-    reasons = broken(level, trees=not evidence.histories) + leaks + (in_file if mode == "strict" else by_heart)
+    reasons = [*broken_level, *leaks] + (in_file if mode == "strict" else by_heart)
     return {
         "verdict": "fail" if reasons else "pass",
         "reasons": reasons,
