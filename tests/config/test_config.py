@@ -119,3 +119,14 @@ def test_a_malformed_setting_says_how_to_write_one(text):
 @pytest.mark.parametrize(("columns", "told"), [(10, True), (300, True), (301, False), (5_000, False)])
 def test_only_networks_of_tables_that_are_not_very_wide_are_told_correlations(columns, told):
     assert auto(1_000, n_columns=columns).model.copula is told
+
+
+def test_training_takes_no_more_time_per_row_however_large_the_table():
+    def work_per_row(n_rows):
+        """Weights that rows pass through, times the rows that are trained on, per row of the table."""
+        config = configure("auto", {}, n_rows, n_columns=20)
+        weights = config.model.layers * config.model.width**2
+        return weights * config.train.steps * config.train.batch_size / n_rows
+
+    few = work_per_row(400)
+    assert all(work_per_row(round(400 * 1.2**k)) < 1.6 * few for k in range(60))  # to 20,000,000 rows
