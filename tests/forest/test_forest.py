@@ -23,7 +23,7 @@ from tabtreeformer.forest import (
     to_state,
     write_within,
 )
-from tabtreeformer.forest.boost import Boosted
+from tabtreeformer.forest.boost import Boosted, fit_boosted
 
 SLOTS = [Target(3, False), Target(5, True), Target(4, False), Target(2, False)]
 """Few enough ids that all 120 rows can be listed."""
@@ -311,3 +311,18 @@ def test_boosted_scores_come_back_from_their_state_and_broken_ones_are_refused(b
             from_state(facts, {**arrays, name: wrong})
     with pytest.raises(ValueError, match="boosted trees"):
         from_state({**facts, "boosted": [[], [], [1] * 1000]}, arrays)
+
+
+def test_an_answer_that_is_certain_stays_so_though_folds_differ_by_rounding():
+    r = np.random.default_rng(0)
+    year, label = r.integers(0, 150, 2400), r.integers(0, 2, 2400)
+    answer = np.where((year >= 100) | (label * year > 60), r.integers(1, 3, 2400), 0)
+    before = np.column_stack([year, label]).astype(np.int32)
+    places = (answer > 0).astype(float)
+    found = fit_boosted(before, [True, False], [150, 2], places, 0.0, np.random.default_rng(0))
+    assert found is not None
+    boosted, totals = found
+    learned = np.searchsorted(boosted.edges, totals)
+    drawn = boosted.beside(before)[:, -1]
+    for value in (0, 1):
+        assert set(drawn[places == value]) <= set(learned[places == value])

@@ -1,6 +1,7 @@
 """Laws that people know are found, said, and kept: expressed and restored to the bit."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Laws, find_laws, given_laws, parse
+from tabtreeformer.laws import Frame, Laws, find_laws, given_laws, parse
 from tabtreeformer.laws.laws import replaces
 
 
@@ -305,6 +306,28 @@ def test_a_change_within_each_student_is_no_running_total_of_the_table():
     hours = np.column_stack([first, first + r.integers(8, 30, 400)]).ravel()
     change = np.where(np.arange(800) % 2, np.diff(hours, prepend=0), np.nan)
     assert not [t for t in found(pd.DataFrame({"hours": hours, "change": change})).texts if "running" in t]
+
+
+def test_years_that_follow_each_other_are_no_running_total_of_a_share_that_rounds_to_one():
+    r = np.random.default_rng(0)
+    team = np.repeat([f"team {k}" for k in range(20)], 60)
+    year = np.concatenate([np.arange(60) + start for start in r.integers(1900, 1950, 20)])
+    df = pd.DataFrame({"team": team, "year": year, "share": r.uniform(0.9, 0.99, 1200).round(3)})
+    assert not [t for t in found(df, floor=5).texts if "running" in t]
+
+
+def test_a_total_is_no_less_than_its_least_value_and_keeps_the_grid_of_its_rest():
+    r = np.random.default_rng(0)
+    fare, tip = r.integers(5, 100, 2000) / 2, r.integers(0, 900, 2000) / 100
+    rest = r.choice([0.3, 0.8, 1.3, 3.3], 2000)
+    df = pd.DataFrame({"fare": fare, "tip": tip, "total": (fare + tip + rest).round(2)})
+    law = parse("total ~ fare + tip", Schema.infer(df)).learn(Frame.read(df, Schema.infer(df)), 5)
+    law = replace(law, ends=(9.1234567, law.ends[1]))
+    frame = law.express(Frame.read(df, Schema.infer(df)))
+    back = law.restore(frame, r, Schema.infer(df)).floats("total")
+    assert back.min() >= 9.1234567
+    left = (back - fare - tip) / 0.1
+    assert np.abs(left - np.rint(left)).max() < 1e-6
 
 
 def test_a_level_to_which_values_return_is_no_running_total():

@@ -77,6 +77,15 @@ def test_planted_implications_are_found_nested_ones_once(seed):
     assert texts(implication.find, shuffled(df, rng)) == []
 
 
+def test_gaps_that_are_nested_need_fewer_rows_than_other_implications():
+    r = np.random.default_rng(0)
+    left, flown = r.normal(size=3000), r.normal(size=3000)
+    flown[r.random(3000) < 0.1] = np.nan
+    left[np.flatnonzero(np.isnan(flown))[:40]] = np.nan
+    df = pd.DataFrame({"left": left, "flown": flown, "kind": r.choice(["a", "b"], 3000)})
+    assert texts(implication.find, df) == ["flown is missing where left is missing"]
+
+
 def test_rows_that_break_an_implication_are_put_right():
     rng = np.random.default_rng(0)
     df = pd.DataFrame({"payment": rng.choice(["cash", "card"], 900), "tip": np.round(rng.random(900) * 9, 2)})

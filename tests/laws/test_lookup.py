@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Frame
+from tabtreeformer.laws import Frame, find_laws
 from tabtreeformer.laws.combination import Combination
 from tabtreeformer.laws.find_lookup import find
 from tabtreeformer.laws.lookup import Lookup, parse
@@ -111,3 +111,29 @@ def test_the_sentence_is_read_back():
     assert parse("miles >= origin", schema) is None
     with pytest.raises(SchemaError, match="not a column"):
         parse("miles from airline", schema)
+
+
+def places(r, n=3000):
+    """Codes of places and their names, of which two are spelled in another way."""
+    code = r.integers(0, 90, n)
+    df = pd.DataFrame({**noise(r, n), "code": [f"p{c}" for c in code], "name": [f"Town {c // 3}" for c in code]})
+    df.loc[[100, 2000], "name"] = ["Town 7", "Town 9"]
+    return df
+
+
+def test_a_function_with_a_few_slips_is_found_and_a_rare_answer_is_none():
+    r = np.random.default_rng(0)
+    assert [t for t in texts(find, places(r)) if t.startswith("name")] == ["name from code, nearly always"]
+    df = routes(4000)
+    df.loc[5, "miles"] += 1
+    assert "miles from origin, dest, nearly always" in texts(find, df)
+    rare = pd.DataFrame({"shop": r.integers(0, 40, 4000).astype(str), "answer": "none"})
+    rare.loc[r.choice(4000, 15, replace=False), "answer"] = [f"word {k}" for k in range(15)]
+    assert texts(find, rare) == []
+
+
+def test_what_nearly_follows_from_keys_is_written_by_them():
+    df = places(np.random.default_rng(1))
+    laws = find_laws(df, Schema.infer(df), floor=5, rng=np.random.default_rng(0))
+    assert "name from code, nearly always" in laws.texts
+    assert "name" not in laws.expressed_schema.names

@@ -281,12 +281,22 @@ class Computed(OneTarget):
             rests = np.where(gaps, 0, frame.values(self.rest))
             rests = np.where(there, 0, rests) if self.exact else rests
             if self.scale is not None:
-                rests = to_whole(rests) * self.step
+                rests = self._inside(to_whole(rests) * self.step, levels)
             levels = levels + (rests if self.scale in (None, 1) else rests / self.scale)
         if self.cycle is not None:
             levels = levels % self.cycle
         values = self.unlevelled(self._on_grid(levels))
         return frame.changed(schema, {self.target: Cells(self._fitted(values), gaps)})
+
+    def _inside(self, counts: Values, levels: Values) -> Values:
+        """Residuals on their own grid with which the target is between its ends: clipping it would leave the grid."""
+        if self.ends is None or self.exact or self.scale is None or self.cycle is not None:
+            return counts
+        low, high = ((end - levels.astype(np.float64)) * self.scale / self.step for end in self.ends)
+        least, most = np.ceil(np.round(low, 6)), np.floor(np.round(high, 6))
+        outside = (least <= most) & ((counts < least * self.step) | (counts > most * self.step))
+        nearest = np.where(counts < least * self.step, least, most)
+        return np.where(outside, to_whole(np.where(outside, nearest, 0)) * self.step, counts)
 
     def _fitted(self, values: Values) -> Values:
         """Clip values to what the dtype can hold."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -159,6 +159,7 @@ def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
             if _circles(chosen, variant, later, schema):
                 continue
             chosen.append(variant)
+            _link(chosen, variant, owners, later, schema)
             owners |= dict.fromkeys(law.writes, variant) if owns else {}
             if variant is candidate:
                 break
@@ -180,6 +181,44 @@ def _turned(candidate: Candidate) -> list[Candidate]:
     if not isinstance(law, AtLeast):
         return []
     return [replace(candidate, law=replace(law, lowers=(lower,), downward=True)) for lower in law.lowers]
+
+
+def _link(
+    chosen: list[Candidate],
+    fresh: Candidate,
+    owners: Mapping[Name, Candidate],
+    later: dict[int, set[int]],
+    schema: Schema,
+) -> None:
+    """Add the orders that follow from one and those that move the same column the other way, where they are learned.
+
+    Where a total is at least a part, and a limit at least the total, the limit must be at least the part: otherwise no
+    total is right, and the second order would undo the first.
+    """
+    for law in _between(fresh.law, [c.law for c in chosen]):
+        candidate = replace(fresh, law=law)
+        exact = any(name in owners and owners[name].exact for name in law.writes)
+        if not exact and not _circles(chosen, candidate, later, schema):
+            chosen.append(candidate)
+            _link(chosen, candidate, owners, later, schema)
+
+
+def _between(fresh: Law, chosen: Sequence[Law]) -> list[AtLeast]:
+    """The orders that follow from one and those that move the same column the other way, except those that are kept."""
+    orders = [law for law in chosen if _always(law)]
+    found: dict[tuple[Name, Name], AtLeast] = {}
+    for other in orders if _always(fresh) else ():
+        if isinstance(fresh, AtLeast) and other.writes == fresh.writes and other.downward != fresh.downward:
+            down, up = (fresh, other) if fresh.downward else (other, fresh)
+            for low in up.lowers:
+                kept = any(law.target == down.target and low in law.lowers for law in orders)
+                if low != down.target and not kept:
+                    found[down.target, low] = AtLeast(down.target, (low,), downward=True)
+    return list(found.values())
+
+
+def _always(law: Law) -> TypeGuard[AtLeast]:
+    return isinstance(law, AtLeast) and not law.near and not law.zero
 
 
 def _is_turned(own: Law, law: Law) -> bool:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.schema import LABELLED, NUMERIC, TEXT
-from .base import Frame, Name
+from .base import Frame, Mask, Name
 from .codes import Coded, Codes, compact, entropy, information, joint
 from .combination import Combination
-from .lookup import Lookup
+from .lookup import Lookup, commonest
 from .search import Candidate, Search
 
 MAX_KEYS = 3
@@ -36,6 +36,11 @@ MAX_NUMBERS = 128
 """A number with more values than this is not a key, because values between those of the rows are drawn too."""
 PROBES = 1500
 """Rows that candidates are tried on first."""
+MIN_NEAR_VALUES, MAX_EXCEPTIONS = 10, 0.005
+"""Minimum values of a column that is nearly a function of a key, and maximum share of its rows that break it, of those
+that do not have its most common value: exceptions are not learned, so they must be slips and not a rare answer."""
+NEARLY_TOLD = 0.9
+"""Minimum share of a column's information that keys must have for their slips to be counted."""
 BEAM, NEAREST = 4, 40
 """Combinations that are extended, and columns that are tried with them."""
 
@@ -66,16 +71,53 @@ def find(search: Search) -> Sequence[Candidate]:
     singles = _single_keys(columns)
     for target in range(len(columns.names)):
         options: list[tuple[int, ...]] = [(int(key),) for key in np.flatnonzero(singles[:, target])]
+        nearly: list[tuple[int, ...]] = []
         if not options:
-            options = _several_keys(columns, target)
+            options, nearly = _several_keys(columns, target)
         options.sort(key=lambda keys: int(np.prod([columns.coded[k].size for k in keys])))
+        before = len(found)
         for keys in options:
             if _covered(columns, keys, search.floor) and _evidence(columns, target, keys):
                 found.append(_candidate(search, columns, target, keys))
                 if len(keys) > 1:
                     found.append(_companion(search, columns, keys))
                     break
+        if len(found) == before:
+            found.extend(_nearly(search, columns, target, nearly))
     return found
+
+
+def _nearly(search: Search, columns: _Columns, target: int, options: list[tuple[int, ...]]) -> list[Candidate]:
+    """The keys that a column is a function of but for a few slips: a route that was measured twice."""
+    own = columns.matrix[target]
+    usual = own == np.bincount(own).argmax()
+    spare = MAX_EXCEPTIONS * int((~usual).sum())
+    if columns.coded[target].size < MIN_NEAR_VALUES or spare < 1:
+        return []
+    slips = {keys: _slips(_whole(columns, keys), own) for keys in options}
+    for keys in sorted(options, key=lambda keys: (len(keys), slips[keys])):
+        sure = slips[keys] <= spare and _covered(columns, keys, search.floor) and _evidence(columns, target, keys)
+        if sure and _holds_out(_whole(columns, keys), own, ~usual):
+            law = Lookup(columns.names[target], tuple(columns.names[k] for k in keys), near=True)
+            law = law.learn(search.frame, search.floor)
+            bits = entropy(own) - (10.0 * len(keys) + len(law.rows)) / max(search.frame.n_rows, 1)
+            found = [Candidate(law, bits, exact=True, lost=slips[keys] / len(own))]
+            return [*found, _companion(search, columns, keys)] if len(keys) > 1 else found
+    return []
+
+
+def _holds_out(keys: Codes, target: Codes, telling: Mask) -> bool:
+    """Whether rows that a function was not learned from keep it: every third one."""
+    held = np.arange(len(keys)) % 3 == 0
+    value, rows, _ = commonest(keys[~held], target[~held], int(keys.max()) + 1)
+    known = (rows > 0)[keys[held]]
+    broken = known & (value[keys[held]] != target[held])
+    return bool(broken.sum() <= 2 * MAX_EXCEPTIONS * (known & telling[held]).sum())
+
+
+def _slips(keys: Codes, target: Codes) -> int:
+    """Rows that differ from the most common value of their key."""
+    return int(len(keys) - commonest(keys, target, int(keys.max()) + 1)[2].sum())
 
 
 def _read(frame: Frame) -> _Columns:
@@ -118,8 +160,11 @@ def _determined(key: Codes, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
     return same
 
 
-def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
-    """Two or three keys that determine a target together; the most informative few are extended."""
+def _several_keys(columns: _Columns, target: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Two or three keys that determine a target together, and up to three that nearly do.
+
+    The most informative few are extended.
+    """
     own = columns.probed[target]
     total = entropy(own)
     keys = [int(k) for k in np.flatnonzero(columns.is_key) if k != target]
@@ -127,6 +172,7 @@ def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
     telling = {k: information(parts[k], own) for k in keys}
     near = sorted(keys, key=lambda k: -telling[k])[:NEAREST]
     near = [k for k in near if telling[k] > 0.02 * total]
+    nearly: list[tuple[int, ...]] = [(k,) for k in near if telling[k] >= NEARLY_TOLD * total]
     beam: list[tuple[tuple[int, ...], Codes, float]] = [((k,), parts[k], telling[k]) for k in near[:BEAM]]
     for _ in range(MAX_KEYS - 1):
         wider: dict[tuple[int, ...], tuple[Codes, float]] = {}
@@ -145,10 +191,11 @@ def _several_keys(columns: _Columns, target: int) -> list[tuple[int, ...]]:
         exact = [n for n, (both, _) in wider.items() if _determined(both, own[None])[0]]
         exact = [n for n in exact if _determined(_whole(columns, n), columns.matrix[[target]])[0]]
         if exact:
-            return exact
+            return exact, nearly
+        nearly += [names for names, (_, tells) in wider.items() if tells >= NEARLY_TOLD * total]
         best = sorted(wider.items(), key=lambda item: -item[1][1])[:BEAM]
         beam = [(names, both, tells) for names, (both, tells) in best]
-    return []
+    return [], nearly
 
 
 def _whole(columns: _Columns, keys: Sequence[int]) -> Codes:

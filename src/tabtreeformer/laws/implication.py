@@ -23,6 +23,8 @@ from .states import OR, Both, State, States, alternatives, cause_from_json, read
 
 MIN_ROWS = 100
 """Minimum rows of a cause; the floor, if that is larger."""
+MIN_GAP_ROWS = 30
+"""… where both columns are missing: gaps are nested by how a table is made."""
 MIN_VALUE_ROWS = 300
 """… where cause and consequence are ordinary values: fresh rows break most such laws unless many rows keep them."""
 MAX_P = 1e-6
@@ -131,7 +133,7 @@ def find(search: Search) -> Sequence[Candidate]:
     own = [
         i
         for i, s in enumerate(states.states)
-        if states.masks[i].sum() >= 0.99 * MIN_ROWS
+        if states.masks[i].sum() >= (MIN_GAP_ROWS if s.value is None else 0.99 * MIN_ROWS)
         and (s.value is not None or s.name not in search.computed - search.own_gaps)
     ]
     most = sorted(sorted(own, key=lambda i: -states.masks[i].sum())[:MAX_STATES])
@@ -172,6 +174,7 @@ def _implied(states: States, floor: int) -> NDArray[np.bool_]:
         nats = -rows[:, None] * np.log(rows / n_rows)[None, :]
     tests = float(len(rows)) ** 2
     least = np.where(empty[:, None] & empty[None, :] | gap[:, None] | gap[None, :], MIN_ROWS, MIN_VALUE_ROWS)
+    least = np.where(gap[:, None] & gap[None, :], MIN_GAP_ROWS, least)
     exact: NDArray[np.bool_] = both == rows[:, None]
     exact &= names[:, None] != names[None, :]
     exact &= rows[:, None] >= np.maximum(least, floor)

@@ -74,13 +74,13 @@ class Lookup(DropsTarget):
         floor = max(floor, 1)
         codes, keys = combinations(frame, self.keys)
         target = Coded.read(frame, self.target)
-        value, rows, agree = _commonest(codes, target.codes, len(keys))
+        value, rows, agree = commonest(codes, target.codes, len(keys))
         parts = [Coded.read(frame, name) for name in self.keys]
         telling = int(np.argmax([information(part.codes, target.codes) for part in parts])) if len(parts) > 1 else 0
         usual: list[tuple[Any, Any]] = []
         if len(parts) > 1:
             own = parts[telling]
-            common, count, votes = _commonest(own.codes, target.codes, own.size)
+            common, count, votes = commonest(own.codes, target.codes, own.size)
             usual = [
                 (own.values[k], target.values[common[k]]) for k in np.flatnonzero((count >= floor) & (votes >= floor))
             ]
@@ -152,7 +152,7 @@ def parse(text: str, schema: Schema) -> Lookup | None:
     return Lookup(target, tuple(keys), near=near)
 
 
-def _commonest(keys: Codes, target: Codes, n_keys: int) -> tuple[Codes, Codes, Codes]:
+def commonest(keys: Codes, target: Codes, n_keys: int) -> tuple[Codes, Codes, Codes]:
     """Per key: the most common value of the target, the rows of the key, and the rows with that value."""
     width = int(target.max(initial=0)) + 1
     cells, counts = np.unique(keys * width + target, return_counts=True)

@@ -163,7 +163,8 @@ def _judged(law: Running, search: Search) -> Candidate | None:
     frame = search.ordered
     learned = law.learn(frame, search.floor)
     applies, kept = learned.holds(frame)
-    amounts = frame.floats(law.part)[kept]
+    # As the totals are rounded: shares of 0.97 that are added up to whole years are all the same amount.
+    amounts = np.round(frame.floats(law.part)[kept], learned.decimals)
     share = float(kept.sum() / max(applies.sum(), 1))
     common = np.unique(amounts, return_counts=True)[1].max(initial=0)
     if kept.sum() < MIN_ROWS or share < MIN_SHARE or len(amounts) - common < MIN_ROWS:
