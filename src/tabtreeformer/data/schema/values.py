@@ -64,6 +64,10 @@ def widened(values: NDArray[Any]) -> NDArray[np.float64]:
     return wide
 
 
+LAST_BIT = 4e-16
+"""Relative difference of numbers that were written as text and read again by a reader that rounds the last bit."""
+
+
 def stored_in_32_bits(values: NDArray[Any]) -> NDArray[np.float64]:
     """Numbers as they are read again where 32 bits store them: 0.1 stays 0.1, and about seven digits are kept."""
     with np.errstate(over="ignore"):
@@ -72,7 +76,8 @@ def stored_in_32_bits(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def is_widened(values: NDArray[np.float64]) -> bool:
     """Whether all numbers have passed through 32 bits, and some are written longer for it."""
-    return bool((widened(values) == values).all() and (stored_in_32_bits(values) != values).any())
+    near = np.abs(widened(values) - values) <= LAST_BIT * np.abs(values)
+    return bool(near.all() and (stored_in_32_bits(values) != values).any())
 
 
 def as_ticks(values: NDArray[Any]) -> NDArray[np.int64]:
