@@ -7,7 +7,11 @@ import pytest
 from tabtreeformer import TabTreeFormer
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Laws, find_laws, given_laws, parse
+from tabtreeformer.laws import Frame, Laws, find_laws, given_laws, parse
+from tabtreeformer.laws.find import greedy
+from tabtreeformer.laws.laws import in_order
+from tabtreeformer.laws.order import AtLeast, limited
+from tabtreeformer.laws.search import Candidate
 
 from .planted import noise, shuffled
 
@@ -102,3 +106,29 @@ def test_orders_that_always_hold_decide_which_of_two_equal_columns_is_copied():
     assert (rows["low"] <= rows[["open", "high", "close"]].min(axis=1)).all()
     whole_cents = [np.isclose(rows[name].round(2), rows[name]).mean() for name in ("open", "high", "low", "close")]
     assert min(whole_cents) > 0.9  # 0.96 of the table; a value that is moved stays as round as it was
+
+
+def test_what_is_often_equal_to_a_column_is_no_difference_from_another():
+    r = np.random.default_rng(0)
+    sold = r.integers(200, 3000, 1000) * 100
+    asked = sold + r.integers(0, 60, 1000) * 100
+    first = np.where(r.random(1000) < 0.6, asked, asked + r.integers(1, 100, 1000) * 100)
+    df = pd.DataFrame({"first": first, "asked": asked, "sold": sold})
+    texts = find_laws(df, Schema.infer(df), floor=5, rng=np.random.default_rng(0)).texts
+    assert "first often equals asked" in texts
+    assert "first ~ sold" not in texts
+
+
+def test_orders_that_follow_from_two_on_both_sides_of_a_column_are_kept_too():
+    r = np.random.default_rng(0)
+    df = pd.DataFrame({"cards": r.integers(0, 9, 500)})
+    df["sound"] = df["cards"] + r.integers(0, 9, 500)
+    df["open"] = df["sound"] + r.integers(0, 9, 500)
+    schema = Schema.infer(df)
+    orders = [AtLeast("sound", ("cards",)), AtLeast("open", ("sound",), downward=True)]
+    chosen = [c.law for c in greedy([Candidate(order, 1.0, exact=True, share=1.0) for order in orders], schema)]
+    assert AtLeast("open", ("cards",), downward=True) in chosen
+    laws = Laws(schema, tuple(law.learn(Frame.read(df, schema), 5) for law in in_order(limited(chosen), schema)))
+    rows = laws.restore(df.apply(lambda column: r.permutation(column)), r)
+    assert (rows["open"] >= rows["sound"]).all()
+    assert (rows["sound"] >= rows["cards"]).all()

@@ -62,7 +62,7 @@ def find(search: Search) -> Sequence[Candidate]:
     for group in _groups(search):
         for target in range(len(group.names)):
             found.extend(_of(target, group, search))
-    return sorted(found, key=lambda c: -c.bits)
+    return sorted(_beside_equals(found), key=lambda c: -c.bits)
 
 
 def _groups(search: Search) -> list[_Group]:
@@ -102,10 +102,26 @@ def _of(target: int, group: _Group, search: Search) -> list[Candidate]:
     for other in np.flatnonzero(narrow | equal):
         if other == target or group.steps[other] < group.steps[target] * 0.99:
             continue  # a finer column would leave its own digits in the difference
-        candidate = _judged(target, int(other), group, search)
-        if candidate is not None:
-            found.append(candidate)
+        found.extend(_judged(target, int(other), group, search))
     return found
+
+
+def _beside_equals(found: list[Candidate]) -> list[Candidate]:
+    """Without differences from a column that something else says more about.
+
+    What is often equal to one column is not learned as a difference from another that saves less; and what is a
+    difference from the first is none from the second.
+    """
+    equal = [(c.law.writes[0], c.law.reads[0], c.bits) for c in found if isinstance(c.law, Same)]
+    saved = {(c.law.writes[0], c.law.reads[0]): c.bits for c in found if not isinstance(c.law, Same)}
+    kept: list[Candidate] = []
+    for candidate in found:
+        target, base = candidate.law.writes[0], candidate.law.reads[0]
+        better = [own == target and other != base and bits > candidate.bits for own, other, bits in equal]
+        through = [own == base and saved.get((target, other), 0.0) >= candidate.bits for own, other, _ in equal]
+        if candidate.exact or isinstance(candidate.law, Same) or not (any(better) or any(through)):
+            kept.append(candidate)
+    return kept
 
 
 def _spread(columns: Floats) -> Floats:
@@ -115,30 +131,33 @@ def _spread(columns: Floats) -> Floats:
     return np.where(empty, np.inf, high - low)
 
 
-def _judged(target: int, other: int, group: _Group, search: Search) -> Candidate | None:
-    """The law for two columns that saves most: a difference, a share, or that they are often equal."""
+def _judged(target: int, other: int, group: _Group, search: Search) -> list[Candidate]:
+    """The laws for two columns that save enough: a difference or a share, and that they are often equal.
+
+    Where a difference would lose what people rounded, it is still known how often they are equal.
+    """
     own, base = group.matrix[:, target], group.matrix[:, other]
     difference = own - base
     there = ~np.isnan(difference)
     if there.sum() < 50 or there.sum() < 0.5 * (~np.isnan(own)).sum():
-        return None
+        return []
     names = group.names[target], group.names[other]
     if float(np.mean(difference[there] == 0)) == 1.0 and group.times:
         bits = search.length(np.where(there, own - float(np.nanmin(own)), np.nan), group.steps[target])
-        return Candidate(Linear(target=names[0], terms=((1, names[1]),)), bits, True, 1.0)
+        return [Candidate(Linear(target=names[0], terms=((1, names[1]),)), bits, True, 1.0)]
     equal = _often_equal(own, base, there)
     if equal > 0.999 and not group.times:
-        return None  # a copy, which is a sum of one term
+        return []  # a copy, which is a sum of one term
     covered = float(there.sum() / (~np.isnan(own)).sum())
     upward = float(np.mean(difference[there] >= 0))
     weight = (1.0 if covered >= MIN_COVERED else 0.7) * (1.05 if upward >= MIN_COVERED else 1.0)
-    found: tuple[Law, float] | None = _difference(names, own, base, equal, group, search)
-    found = found or _ratio(names, own, base, covered, group, search)
-    if found is None and equal >= MIN_EQUAL:
+    first: tuple[Law, float] | None = _difference(names, own, base, equal, group, search)
+    found = [first or _ratio(names, own, base, covered, group, search)]
+    if equal >= MIN_EQUAL:
         share = float(np.mean(difference[there] == 0))
         saved = (share * search.length(own, group.steps[target]) - _entropy(share)) * covered
-        found = (Same(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED_SAME else None
-    return None if found is None else Candidate(found[0], found[1] * weight, exact=False)
+        found.append((Same(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED_SAME else None)
+    return [Candidate(law[0], law[1] * weight, exact=False) for law in found if law is not None]
 
 
 def _often_equal(own: Floats, base: Floats, there: NDArray[np.bool_]) -> float:

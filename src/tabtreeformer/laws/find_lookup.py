@@ -33,9 +33,7 @@ NATS_PER_KEY = 7.0
 MIN_COVERED = 0.8
 """Minimum share of rows whose combination enough rows have."""
 MAX_NUMBERS = 128
-"""A number with more values than this is not a key, because values between those of the rows are drawn too; …"""
-MIN_DENSE = 0.98
-"""… unless at least this share of the whole numbers in its range are values of rows."""
+"""A number with more values than this is not a key, because values between those of the rows are drawn too."""
 PROBES = 1500
 """Rows that candidates are tried on first."""
 MIN_NEAR_VALUES, MAX_EXCEPTIONS = 10, 0.005
@@ -134,18 +132,11 @@ def _read(frame: Frame) -> _Columns:
             continue
         names.append(column.name)
         coded.append(own)
-        few = own.size <= (MAX_NUMBERS if column.kind == NUMERIC else MAX_VALUES)
-        keys.append(few or (own.size <= MAX_VALUES and _dense(frame, column.name)))
+        most = MAX_NUMBERS if column.kind == NUMERIC else MAX_VALUES
+        keys.append(own.size <= most)
     matrix = np.array([own.codes for own in coded]).reshape(len(coded), frame.n_rows)
     probes = np.unique(np.linspace(0, frame.n_rows - 1, min(frame.n_rows, PROBES)).astype(np.int64))
     return _Columns(names, coded, matrix, np.array(keys, dtype=bool), probes)
-
-
-def _dense(frame: Frame, name: Name) -> bool:
-    """Whether nearly all whole numbers between the least and the greatest occur: the days of a year."""
-    values = frame.values(name)[~frame.gaps(name)]
-    whole = values.dtype.kind in "iu" and len(values) > 0
-    return whole and len(np.unique(values)) >= MIN_DENSE * (int(values.max()) - int(values.min()) + 1)
 
 
 def _single_keys(columns: _Columns) -> NDArray[np.bool_]:

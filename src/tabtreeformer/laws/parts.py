@@ -35,7 +35,7 @@ def _week(stamps: Stamps) -> Values:
     days = _whole(stamps.as_unit("s").asi8) // 86_400
     thursdays = days - (days + 3) % 7 + 3
     starts = thursdays.view("datetime64[D]").astype("datetime64[Y]").astype("datetime64[D]")
-    return (thursdays - starts.view(np.int64)) // 7 + 1
+    return np.asarray((thursdays - starts.view(np.int64)) // 7 + 1)
 
 
 PARTS: Mapping[str, Callable[[Stamps], Values]] = {
