@@ -76,7 +76,8 @@ def stored_in_32_bits(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def is_widened(values: NDArray[np.float64]) -> bool:
     """Whether all numbers have passed through 32 bits, and some are written longer for it."""
-    near = np.abs(widened(values) - values) <= LAST_BIT * np.abs(values)
+    with np.errstate(invalid="ignore"):  # infinities are no such numbers
+        near = np.abs(widened(values) - values) <= LAST_BIT * np.abs(values)
     return bool(near.all() and (stored_in_32_bits(values) != values).any())
 
 
