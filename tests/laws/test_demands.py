@@ -148,5 +148,5 @@ def test_a_sentence_that_cannot_be_kept_is_an_error_with_its_reason(sentence, er
 
 def test_a_demand_of_a_computed_column_says_where_to_demand_it():
     df = trips().assign(total=lambda t: (t["fare"] + t["tip"]).round(2))
-    with pytest.raises(SchemaError, match="'total' is computed; demand it of fare, tip instead"):
+    with pytest.raises(SchemaError, match="'total' is computed; restrict fare, tip instead"):
         given_laws(["total = fare + tip", "total > 0"], df, Schema.infer(df), floor=5)

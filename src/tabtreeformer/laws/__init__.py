@@ -1,4 +1,4 @@
-"""The laws of a table: what always or nearly always holds between its columns, found, said, and kept in every row."""
+"""Laws: relations between columns that always or nearly always hold; found, described, and kept in new rows."""
 
 from .base import Cells, Frame, Law
 from .check import LawCheck

@@ -1,10 +1,10 @@
 """Positions inside a category: `lat, long within zipcode`.
 
-Two numbers that together nearly always determine the category. All three columns stay as they are, so that a writer
-learns what depends on the position. Where a position is outside the area of its category, the category is replaced by
-one in whose area it lies; only a position that is in no area is moved, into the nearest one. An area consists of
-pieces, so that it may have any shape and holes; each is described by its range, mean, spread and slant (the correlation
-of both numbers), which are means over enough rows.
+Two numbers that together nearly always determine a category. All three columns stay unchanged, so that a writer can
+learn what depends on the position. If a position is outside the area of its category, the category is replaced by one
+whose area contains it. A position outside every area is moved into the nearest one. An area consists of pieces, so that
+it can have any shape, with holes. Each piece is described by its range, mean, spread and slant (the correlation of both
+numbers), computed from enough rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..errors import SchemaError
 from . import within
 from .base import Cells, Frame, Mask, Name
 from .codes import Coded, Codes
-from .puts_right import PutsRight
+from .correcting import Correcting
 from .search import Candidate, Search
 from .sentences import cells_of, listed, names_in, quoted
 from .within import MARK, categories, code_like, explained, positions, rank_matrix
@@ -36,14 +36,14 @@ MIN_EXPLAINED = 0.5
 MIN_DETERMINED = 0.7
 """Minimum share of held-out rows whose category follows from the position."""
 PLAUSIBLE = 0.1
-"""A position that belongs to its category with at least this probability is left as it is."""
+"""A position is not changed if it belongs to its category with at least this probability."""
 MAX_SLANT = 0.95
 PIECE_ROWS, MAX_PIECES = 20, 32
 """Minimum rows per piece of an area, and maximum pieces per area."""
 FAR = 3.0
 """Deviations from the middle of a piece beyond which a position is moved into it."""
 WIDE_GAP = 0.3
-"""Share of the extent that an empty stretch must have for an area to be cut there instead of in its middle."""
+"""An area is cut at a gap instead of in its middle if the gap has at least this share of its extent."""
 CHUNK = 4_000_000
 """Pairs of rows and areas that are computed at once."""
 
@@ -52,7 +52,7 @@ Piece = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Area(PutsRight):
+class Area(Correcting):
     """Two numbers that lie inside their category."""
 
     form: ClassVar[str] = "area"
@@ -78,7 +78,7 @@ class Area(PutsRight):
         return (self.by, *self.targets)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to categories with an area; positions inside it, or less than half a range outside, keep it."""
+        """Applies to categories with an area; kept by positions inside it, or less than half a range outside."""
         points, codes = self._points(frame), self._codes(frame)
         applies = (codes >= 0) & ~np.isnan(points.sum(1))
         if not self.areas:
@@ -93,19 +93,19 @@ class Area(PutsRight):
         return np.stack([frame.floats(name) for name in self.targets], axis=1)  # (N, 2)
 
     def _codes(self, frame: Frame) -> Codes:
-        """Place of each row's category among those with an area; -1 for any other."""
+        """Index of each row's category among those with an area; -1 for any other."""
         place = {value: code for code, value in enumerate(self.areas)}
         coded = Coded.read(frame, self.by)
         return np.array([place.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes]
 
     @cached_property
     def _table(self) -> Floats:
-        """All pieces, those of a category after each other (P, 10)."""
+        """All pieces, grouped by category (P, 10)."""
         return np.array([piece for pieces in self.areas.values() for piece in pieces])
 
     @cached_property
     def _starts(self) -> Codes:
-        """The first piece of each category (K,)."""
+        """Index of the first piece of each category (K,)."""
         return np.cumsum([0, *(len(pieces) for pieces in self.areas.values())])[:-1]
 
     @cached_property
@@ -120,7 +120,7 @@ class Area(PutsRight):
         return np.repeat(np.arange(len(self._starts)), np.diff([*self._starts, len(self._table)]))
 
     def learn(self, frame: Frame, floor: int) -> Area:
-        """Record the area of each category that enough rows have."""
+        """Store the area of each category with enough rows."""
         points = self._points(frame)
         there = ~np.isnan(points.sum(1))
         coded = Coded.read(frame, self.by)
@@ -138,7 +138,7 @@ class Area(PutsRight):
         return learned.counted(frame) if areas else learned
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Give rows whose position is outside their category the category that it lies in."""
+        """Change the category of rows whose position is outside its area."""
         points, codes = self._points(frame), self._codes(frame)
         rows = np.flatnonzero(~np.isnan(points.sum(1)) & ~frame.gaps(self.by))
         if not len(rows) or not self.areas:
@@ -155,7 +155,9 @@ class Area(PutsRight):
         return frame.changed(schema, self._cells(frame, schema, points, moved, changed, chosen))
 
     def _chosen(self, points: Floats, codes: Codes) -> tuple[Codes, Codes]:
-        """The category of each position, its own where plausible, else the likeliest; and its likeliest piece there."""
+        """The category of each position (its own if plausible, otherwise the most likely one), and the most likely
+        piece of it.
+        """
         likely = self._likely(points)  # (N, P)
         by_category = self._of_categories(likely)  # (N, K)
         total = np.logaddexp.reduce(by_category, axis=1)
@@ -164,15 +166,15 @@ class Area(PutsRight):
         return chosen, np.asarray(np.where(self._owners != chosen[:, None], -np.inf, likely).argmax(1))
 
     def _of_categories(self, likely: Floats) -> Floats:
-        """Logs of the sums over the pieces of each category (N, P) → (N, K)."""
+        """Log of the sum over the pieces of each category (N, P) → (N, K)."""
         return np.asarray(np.logaddexp.reduceat(likely, self._starts, axis=1))
 
     def _far(self, points: Floats, pieces: Codes) -> Mask:
-        """Positions that lie beside a piece rather than in it (N,)."""
+        """Whether each position is outside its piece (N,)."""
         return np.asarray((np.abs(points - self._table[pieces, 5:7]) > FAR * self._table[pieces, 7:9]).any(1))
 
     def _likely(self, points: Floats) -> Floats:
-        """Log of how likely each position belongs to each piece (N, P), up to a constant per position."""
+        """Log-likelihood of each position under each piece (N, P), up to a constant per position."""
         table = self._table
         means, spreads, slant = table[:, 5:7], table[:, 7:9], table[:, 9]
         off = (points[:, None] - means) / spreads  # (N, P, 2)
@@ -183,7 +185,7 @@ class Area(PutsRight):
     def _cells(
         self, frame: Frame, schema: Schema, points: Floats, moved: Codes, changed: Codes, chosen: Codes
     ) -> dict[Name, Cells]:
-        """The columns with what was changed."""
+        """The columns after the changes."""
         cells: dict[Name, Cells] = {}
         for place, name in enumerate(self.targets):
             own, decimals = frame.cells(name), self.decimals[place]
@@ -229,7 +231,7 @@ def parse(text: str, schema: Schema) -> Area | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Pairs of numbers that determine a category together and each depend on it."""
+    """Find pairs of numbers that together determine a category and each depend on it."""
     return search.once("areas", _find)
 
 
@@ -261,13 +263,13 @@ def _find(search: Search) -> Sequence[Candidate]:
 
 
 def find_single(search: Search) -> Sequence[Candidate]:
-    """Numbers with a range of their own in each category, except those that are half of a position."""
+    """Find numbers with a separate range in each category, except for the numbers of a position."""
     taken = {name for candidate in find(search) for name in candidate.law.writes}
     return [candidate for candidate in within.find(search) if not taken & set(candidate.law.writes)]
 
 
 def _recognised(law: Area, held: Frame) -> float:
-    """Share of rows whose category is the likeliest one for their position."""
+    """Share of rows whose category is the most likely one for their position."""
     points, codes = law._points(held), law._codes(held)
     rows = np.flatnonzero(~np.isnan(points.sum(1)))
     if not len(rows) or not law.areas:
@@ -280,9 +282,9 @@ def _is_piece(piece: Piece) -> bool:
 
 
 def _cut(points: Floats, least: int, few: int, scale: Floats) -> list[Floats]:
-    """Pieces of positions: cut across the longer side, at a wide gap or in the middle.
+    """Cut positions into pieces, across the longer side, at a wide gap or in the middle.
 
-    Pieces have at least `least` positions, beside a gap `few`; `scale` makes the sides comparable.
+    Pieces have at least `least` positions, or `few` next to a gap; `scale` makes both sides comparable.
     """
     extent = np.ptp(points, axis=0)
     for axis in np.argsort(-extent / scale):
@@ -300,21 +302,23 @@ def _cut(points: Floats, least: int, few: int, scale: Floats) -> list[Floats]:
 
 
 def _ends(points: Floats, floor: int) -> Floats:
-    """How far positions reach on either side, as far as enough rows show (2, 2): low and high of each number."""
+    """Low and high of each number, as far as enough rows support them (2, 2)."""
     return np.array([supported_range(*np.unique(own, return_counts=True), max(floor, 2)) for own in points.T])
 
 
 def _piece(points: Floats, share: float, floor: int, ends: Floats) -> Piece:
     """Share, ranges, middle, spread and slant of positions in a category that reaches as far as its `ends`.
 
-    A piece at the border reaches as far as the category; far positions of fewer rows than the floor are cut off there.
+    A piece at the border extends to the `ends` of the category; positions beyond, of fewer rows than the floor, are
+    ignored.
     """
     beyond = points.min(0) <= ends[:, 0], points.max(0) >= ends[:, 1]
     points = np.clip(points, ends[:, 0], ends[:, 1])
     means, spreads = points.mean(0), np.maximum(points.std(0), 1e-9 * np.maximum(np.abs(points).max(0), 1e-3))
     own = _ends(points, floor)
     own = np.where(np.stack(beyond, axis=1), ends, own)
-    narrow = own[:, 1] - own[:, 0] < spreads  # too few rows for two ends: half a standard deviation around the mean
+    # too few rows to estimate both ends: use half a standard deviation around the mean
+    narrow = own[:, 1] - own[:, 0] < spreads
     own[narrow] = np.stack([means - spreads / 2, means + spreads / 2], axis=1)[narrow]
     slant = float(np.mean(((points - means) / spreads).prod(1)))
     numbers = (share, *own.ravel(), *means, *spreads, float(np.clip(slant, -MAX_SLANT, MAX_SLANT)))
@@ -322,6 +326,6 @@ def _piece(points: Floats, share: float, floor: int, ends: Floats) -> Piece:
 
 
 def _moved(points: Floats, low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-    """Positions outside of a range → anywhere in the outer quarter of it."""
+    """Move positions outside of a range into its outer quarter."""
     inwards = rng.random(points.shape) * 0.25 * (high - low)
     return np.where(points < low, low + inwards, np.where(points > high, high - inwards, points))

@@ -1,9 +1,9 @@
-"""What a law is, and the frame of plain columns that laws read and change.
+"""The protocol of a law, and the frame of plain columns that laws read and change.
 
-A law relates columns. It is *expressed* before a table is tokenized: what it determines is dropped, what it nearly
-determines is replaced by the small residual. It is *restored* after decoding: the inverse, exact to the bit for rows
-that keep it. Laws form a stack: each expresses the frame that the one before it left, and they are restored in reverse.
-A law never changes a column that it reads, so that what it reads is available when it is restored.
+A law relates columns. Before a table is tokenized, each law is *expressed*: columns that it determines are dropped, and
+columns that it nearly determines are replaced by a small residual. After decoding it is *restored*, the exact inverse
+for rows that keep it. Laws form a stack: each one expresses the frame left by the law before it, and they are restored
+in reverse. A law never changes a column that it reads, so that these columns are available when it is restored.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Cells:
 
 
 class Frame:
-    """A table as plain columns, each read when first asked for; those that no law touches pass through unread."""
+    """A table as plain columns, read lazily; columns that no law touches are never read."""
 
     def __init__(self, schema: Schema, columns: Mapping[Name, pd.Series | Cells], n_rows: int) -> None:
-        """Take columns as series of their own dtype, or as cells."""
+        """Take columns as series or as cells."""
         self.schema, self.n_rows = schema, n_rows
         self._columns = dict(columns)
         self._cells: dict[Name, Cells] = {n: c for n, c in columns.items() if isinstance(c, Cells)}
@@ -75,7 +75,7 @@ class Frame:
         return np.where(cells.gaps, np.nan, cells.values.astype(np.float64))
 
     def widened(self, names: Sequence[Name]) -> Frame:
-        """The frame with some columns as 32 bits store their numbers: 0.1 is 0.10000000149."""
+        """The frame with some columns rounded to 32-bit floats: 0.1 becomes 0.10000000149."""
         return self.changed(self.schema, {n: Cells(widened(self.values(n)), self.gaps(n)) for n in names})
 
     def labels(self, name: Name) -> NDArray[Any]:
@@ -105,7 +105,7 @@ class Frame:
         return Frame(self.schema, columns, len(rows))
 
     def changed(self, schema: Schema, cells: Mapping[Name, Cells]) -> Frame:
-        """The frame under another schema: its columns are those of `cells`, or the same as before."""
+        """The frame under another schema, with the columns in `cells` replaced."""
         same = {name: self._cells.get(name, self._columns[name]) for name in schema.names if name not in cells}
         return Frame(schema, {**same, **cells}, self.n_rows)
 
@@ -132,11 +132,11 @@ class Law(Protocol):
 
     @property
     def text(self) -> str:
-        """The sentence, which `parse` of the same form reads."""
+        """The sentence, as read by `parse` of the same form."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """Columns that it reads and must not change."""
+        """Columns that the law reads and must not change."""
 
     @property
     def writes(self) -> tuple[Name, ...]:
@@ -151,22 +151,22 @@ class Law(Protocol):
         """Rows in which it applies and is broken."""
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where it applies (no part is missing), and where it applies and is kept."""
+        """Rows to which it applies (no part is missing), and rows to which it applies and that keep it."""
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Fit what it stores on all rows; every stored value comes from at least `floor` rows."""
+        """Fit the law's parameters on all rows; every stored value comes from at least `floor` rows."""
 
     def reshape(self, schema: Schema) -> Schema:
         """The columns of a frame after `express`."""
 
     def express(self, frame: Frame) -> Frame:
-        """Take away what the law determines; `restore` must bring back every row, even one that breaks it."""
+        """Remove what the law determines; `restore` must bring back every row, even one that breaks it."""
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
         """Inverse of `express`, for a frame of any values; `schema` is that of the frame before."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, without any value of fewer rows than the floor."""
+        """JSON-compatible data, without any value of fewer rows than the floor."""
 
     @classmethod
     def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
@@ -206,7 +206,7 @@ class OneTarget(Counted):
 
 
 class DropsTarget(OneTarget):
-    """A law whose target follows from what it reads, so that a table is expressed without it."""
+    """A law whose target is computed from the columns it reads and is dropped from the table."""
 
     def reshape(self, schema: Schema) -> Schema:
         """Without the target."""
@@ -218,7 +218,7 @@ class DropsTarget(OneTarget):
 
 
 def replaced(schema: Schema, name: Name, columns: Sequence[Column]) -> Schema:
-    """The schema with other columns (or none) in the place of one."""
+    """The schema with one column replaced by others (or by none)."""
     own: list[Column] = []
     for column in schema.columns:
         own.extend(columns if column.name == name else [column])

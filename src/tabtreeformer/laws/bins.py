@@ -1,4 +1,4 @@
-"""A label that says in which range a number lies: age groups, income brackets, `adult by age: false < 18 <= true`."""
+"""A label for the range of a number: age groups, income brackets, `adult by age: false < 18 <= true`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bins(DropsTarget):
     target: Name
     source: Name
     cuts: tuple[float, ...]
-    """Where one range ends and the next begins, ascending; the limit itself belongs to the next."""
+    """Limits between the ranges, ascending; a limit belongs to the range above it."""
     labels: tuple[Any, ...]
     """One per range."""
     without: Any = None
@@ -75,7 +75,7 @@ class Bins(DropsTarget):
         return replace(self, without=without).counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Say in which range each number lies."""
+        """Compute the label from the number."""
         own = cells_of([*self.labels, self.without], schema.column(self.target))
         codes = np.where(frame.gaps(self.source), len(self.labels), self._ranges(frame))
         return frame.changed(schema, {self.target: Cells(own.values[codes], own.gaps[codes])})
@@ -90,7 +90,7 @@ class Bins(DropsTarget):
         """Inverse of `to_json`."""
         law = cls(**{**data, "cuts": tuple(data["cuts"]), "labels": tuple(data["labels"])})
         if len(law.labels) != len(law.cuts) + 1:
-            raise ValueError(f"the ranges of {law.target!r} do not have one label each")
+            raise ValueError(f"the number of labels does not match the ranges of {law.target!r}")
         return law
 
 
@@ -108,7 +108,7 @@ def parse(text: str, schema: Schema) -> Bins | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Labels that change only where a number crosses one of a few limits."""
+    """Find labels that change only where a number crosses one of a few limits."""
     frame = search.frame
     targets = [(name, coded) for name, coded in _labels(frame) if len(coded.values) >= 2]
     if not targets:
@@ -140,7 +140,7 @@ def _labels(frame: Frame) -> list[tuple[Name, Coded]]:
 
 
 def _law(name: Name, coded: Coded, source: Name, numbers: NDArray[np.float64], step: float, floor: int) -> Bins | None:
-    """The law, if every label has one interval of the numbers to itself, with enough rows."""
+    """The law, if every label has exactly one interval of numbers, with enough rows."""
     rows = np.flatnonzero(~np.isnan(numbers))
     order = rows[np.argsort(numbers[rows], kind="stable")]
     values, codes = numbers[order], coded.codes[order]
@@ -161,9 +161,9 @@ def _law(name: Name, coded: Coded, source: Name, numbers: NDArray[np.float64], s
 
 
 def _roundest(low: float, high: float, step: float) -> float:
-    """The number above `low`, and at most `high`, with the fewest digits.
+    """The number with the fewest digits that is above `low` and at most `high`.
 
-    Where `low` itself has fewer digits, as in "up to 50,000", it is the next number on the column's grid.
+    If `low` itself has fewer digits, as in "up to 50,000", return the next number on the column's grid.
     """
     power = int(np.ceil(np.log10(max(abs(low), abs(high), 1e-300)))) + 1
     for exponent in range(power, power - 18, -1):

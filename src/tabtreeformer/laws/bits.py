@@ -1,7 +1,7 @@
-"""How many bits a column takes: a code is learned from some rows, and bits are counted on others.
+"""The description length of a column: a code is learned from some rows, and bits are counted on others.
 
-Two ways to write the same column are compared at the same step, the finest that its values need: a difference that is
-drawn from a narrower range, or is often 0, takes fewer bits.
+Two representations of a column are compared at the same step, the finest that its values need. A difference with a
+narrower range, or one that is often 0, takes fewer bits.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ MIN_ATOM = 3
 MAX_BINS = 64
 """Intervals of equal mass for all other values."""
 BITS_PER_TERM = 10.0
-"""Bits for naming a column in a law, which are spread over the rows."""
+"""Bits for naming a column in a law, divided among the rows."""
 
 
 def code_length(seen: NDArray[np.float64], held: NDArray[np.float64], step: float) -> float:
-    """Mean bits per held-out value of numbers in multiples of `step`; NaN is left out."""
+    """Mean bits per held-out number, in multiples of `step`; NaN is ignored."""
     seen, held = np.rint(seen[~np.isnan(seen)] / step), np.rint(held[~np.isnan(held)] / step)
     if not len(seen) or not len(held):
         return 0.0

@@ -1,4 +1,4 @@
-"""Laws that were found in some rows of a table, checked against all of them, part by part."""
+"""Check laws that were found in a sample against all rows of a table, part by part."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .laws import Laws
 
 
 class LawCheck:
-    """Laws that are checked against further rows."""
+    """Checks laws against further rows and counts violations."""
 
     def __init__(self, laws: Laws, *, strict: bool) -> None:
-        """Take laws as learned; where `strict`, a row that breaks one is an error, else it is counted."""
+        """Take learned laws; if `strict`, a row that breaks one is an error, otherwise it is counted."""
         self._laws, self._strict = laws, strict
         self._broken = [0] * len(laws.laws)
         self._rows = 0

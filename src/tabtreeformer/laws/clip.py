@@ -1,4 +1,4 @@
-"""A number that equals another, clipped at an end: `capped = value at most 100`, `age_group = age at least 18`."""
+"""A number that equals another one, clipped at a limit: `capped = value at most 100`, `age_group = age at least 18`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .words import column_name, different, number, quoted
 PROBES = 400
 MIN_VALUES = 10
 MIN_ROWS = 20
-"""Minimum of clipped rows, and of different values that are not clipped; the floor, if that is larger."""
+"""Minimum number of clipped rows, and of distinct values that are not clipped; or the floor, if larger."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Clip(Computed):
     source: Name = ""
     low: float | None = None
     high: float | None = None
-    """Limits that at least as many rows as the floor have."""
+    """Limits; at least `floor` rows are at each of them."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -52,7 +52,7 @@ class Clip(Computed):
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that equal another except where they are at their own minimum or maximum."""
+    """Find columns that equal another one except at their own minimum or maximum."""
     numbers = search.numbers
     useful = np.flatnonzero(numbers.distinct >= MIN_VALUES)
     probe = numbers.matrix[np.linspace(0, len(numbers.matrix) - 1, min(PROBES, len(numbers.matrix))).astype(np.int64)]
@@ -70,7 +70,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _checked(target: int, source: int, low: float, high: float, search: Search) -> Clip | None:
-    """The law, if it holds in all rows, and enough of them are clipped and enough are not."""
+    """The law, if it holds in all rows and enough rows are clipped and not clipped."""
     numbers, least = search.numbers, max(MIN_ROWS, search.floor)
     own, base = numbers.matrix[:, target], numbers.matrix[:, source]
     there = ~np.isnan(own) & ~np.isnan(base)

@@ -1,7 +1,7 @@
-"""Clock times: written as one number (1435 is 14:35), and related by differences that wrap around at midnight.
+"""Clock times written as one number (1435 is 14:35), and differences between them that wrap around midnight.
 
 dep_time is a clock time                          minutes since midnight are learned instead of the number
-dep_time = sched_dep_time + delay minutes         around the clock; `~` where the rest is learned
+dep_time = sched_dep_time + delay minutes         wraps around midnight; with `~` the residual is learned
 delay = minutes from sched_dep_time to dep_time   the time from one clock time to another
 """
 
@@ -26,7 +26,7 @@ from .words import column_name, different, known, quoted
 DAY = 1440
 """Minutes."""
 NOTATIONS = {"a clock time": (60, 0), "a clock time with seconds": (60, 0), "a month number": (12, 1)}
-"""How a number is written: 1435, 143507 or 202412 (hours, minutes and seconds; year and month)."""
+"""Formats of such numbers: 1435, 143507 (hours, minutes, seconds) or 202412 (year and month)."""
 CLOCK, SECONDS, MONTH = NOTATIONS
 
 Self = TypeVar("Self", bound="ClockNumber")
@@ -45,7 +45,7 @@ def from_minutes(minutes: Values, *, midnight: int = 0) -> Values:
 
 
 def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool:
-    """Whether numbers can be read as clock times, with too many distinct values for that to be chance."""
+    """Whether all numbers are valid clock times, with too many distinct values for that to be chance."""
     if not len(numbers) or (numbers != np.rint(numbers)).any() or numbers.min() < 0 or numbers.max() > 1e9:
         return False
     distinct = np.unique(numbers).astype(np.int64)
@@ -59,7 +59,7 @@ def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool
         return False
     if pairs.max() >= last + low or pairs.min() < low:
         return False
-    # The share of numbers that have such last digits by chance; the values must also spread over the hours.
+    # Share of numbers with such last digits by chance; the values must also spread over the hours.
     nats = -len(distinct) * np.log(last / 100)
     hours = len(np.unique(distinct // 100))
     return bool(nats >= 15 and hours >= 3 and (notation != CLOCK or len(np.unique(pairs)) >= 3))
@@ -67,7 +67,7 @@ def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool
 
 @dataclass(frozen=True, kw_only=True)
 class ClockNumber(OneTarget):
-    """A number that is written in hours and minutes (or years and months), learned as one count."""
+    """A number in hours and minutes (or years and months) that is learned as one count."""
 
     form: ClassVar[str] = "clock number"
     target: Name
@@ -86,7 +86,7 @@ class ClockNumber(OneTarget):
         return ()
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where there is a value, and where it can be read as a clock time."""
+        """Rows with a value, and rows with a valid clock time."""
         applies = frame.present(self.target)
         values = frame.floats(self.target)
         again = self._number(self._count(np.where(applies, values, 0)))
@@ -148,7 +148,7 @@ class ClockNumber(OneTarget):
 
 @dataclass(frozen=True, kw_only=True)
 class ClockSum(Computed):
-    """A clock time as another plus or minus minutes, around the clock."""
+    """A clock time that is another one plus or minus minutes, modulo one day."""
 
     form: ClassVar[str] = "clock sum"
     start: Name = ""
@@ -185,7 +185,7 @@ class ClockSum(Computed):
         return from_minutes(levels, midnight=self.midnight)
 
     def learn(self, frame: Frame, floor: int) -> ClockSum:
-        """Find out how midnight is written, then learn like any computed column."""
+        """Determine how midnight is written, then learn like any computed column."""
         values = frame.floats(self.target)
         late = bool((values == 2400).any()) and not bool((values == 0).any())
         law = replace(self, midnight=2400 if late else 0, whole=True)
@@ -197,13 +197,13 @@ class ClockSum(Computed):
 
 @dataclass(frozen=True, kw_only=True)
 class ClockGap(Computed):
-    """The minutes from one clock time to another, in a day that begins at the smallest."""
+    """The minutes from one clock time to another, modulo one day."""
 
     form: ClassVar[str] = "clock gap"
     start: Name = ""
     end: Name = ""
     first: int = -DAY // 2
-    """The smallest; all others are less than a day above it."""
+    """The smallest value; all others are less than a day above it."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -219,10 +219,10 @@ class ClockGap(Computed):
         return (gap - self.first) % DAY + self.first
 
     def learn(self, frame: Frame, floor: int) -> ClockGap:
-        """Find out where the day begins, then learn like any computed column."""
+        """Determine the smallest value, then learn like any computed column."""
         values = frame.floats(self.target)
         low = int(np.nanmin(values)) if (~np.isnan(values)).any() else 0
-        # A full hour, so that the smallest value itself is not kept.
+        # Rounded to a full hour, so that the smallest value itself is not stored.
         return super(ClockGap, replace(self, first=max(low // 60 * 60, -DAY))).learn(frame, floor)
 
 

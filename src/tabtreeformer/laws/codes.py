@@ -1,4 +1,4 @@
-"""Columns as small whole numbers, one per distinct value; a missing value counts as a value."""
+"""Columns as integer codes, one per distinct value; missing counts as a value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Coded:
 
     @classmethod
     def read(cls, frame: Frame, name: Name) -> Coded:
-        """Number the values of a column, in their order where they have one."""
+        """Assign codes to the values of a column, in their order if they have one."""
         cells = frame.cells(name)
         codes = np.full(frame.n_rows, -1, dtype=np.int64)
         there = cells.values[~cells.gaps]
@@ -59,7 +59,7 @@ def factorized(frame: Frame, name: Name) -> tuple[Codes, list[Any]]:
 
 
 def joint(parts: Sequence[Codes]) -> Codes:
-    """One code per combination of the codes of several columns, numbered from 0 without holes."""
+    """One code per combination of several columns' codes, numbered consecutively from 0."""
     codes = parts[0]
     for part in parts[1:]:
         codes = compact(codes * (int(part.max(initial=0)) + 1) + part)
@@ -76,7 +76,7 @@ def combinations(frame: Frame, names: Sequence[Name]) -> tuple[Codes, list[tuple
 
 
 def compact(codes: Codes) -> Codes:
-    """The same codes, numbered from 0 without holes."""
+    """The same codes, renumbered consecutively from 0."""
     top = int(codes.max(initial=0)) + 1
     if top <= 4 * len(codes) + 1024:
         used = np.zeros(top, dtype=bool)

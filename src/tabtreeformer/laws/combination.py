@@ -1,7 +1,7 @@
-"""Values that occur together in some combinations only: `model as known for make`, the routes of an airline.
+"""Columns of which only some combinations occur: `model as known for make`, the routes of an airline.
 
-Combinations that too few rows have are not written: the target of such a row is drawn again from the values known for
-the other columns, so that a function of several columns has a value for every combination.
+Combinations with too few rows are not written: the target of such a row is drawn again from the values known for the
+other columns. Functions of several columns then have a value for every combination.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from ..data.schema import LABELLED, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
 from .codes import Coded, Codes, combinations
-from .puts_right import PutsRight
+from .correcting import Correcting
 from .search import Candidate, Search
 from .sentences import cells_of, listed, names_in, quoted
 
 MIN_SHUFFLED = 0.05
-"""Minimum share of shuffled rows that would have an unknown combination."""
+"""Minimum share of shuffled rows with an unknown combination."""
 MAX_HELD = 0.001
-"""Maximum share of held-out rows that have one."""
+"""Maximum share of held-out rows with one."""
 MIN_HELD = 500
 """Minimum number of held-out rows to decide this."""
 MAX_VALUES = 300
 MAX_NUMBERS = 30
-"""Numbers with more values than this have no combinations, because values between those of the rows are drawn too."""
+"""Numbers with more values than this are excluded, because new values between them can be drawn."""
 MARK = " as known for "
 
 
 @dataclass(frozen=True)
-class Combination(OneTarget, PutsRight):
+class Combination(OneTarget, Correcting):
     """`model as known for make`."""
 
     form: ClassVar[str] = "combination"
     target: Name
     others: tuple[Name, ...]
     known: tuple[tuple[tuple[Any, ...], tuple[tuple[Any, float], ...]], ...] = ()
-    """Values of the other columns, each with the values of the target that enough rows have and their shares."""
+    """For each value of the other columns: the target values with enough rows, and their shares."""
     support: int = 0
     exceptions: int = 0
 
@@ -59,14 +59,14 @@ class Combination(OneTarget, PutsRight):
         return {key: dict(values) for key, values in self.known}
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where the other columns have values that the law knows."""
+        """Applies to rows whose other columns have known values."""
         codes, keys = combinations(frame, [*self.others, self.target])
         applies = np.array([key[:-1] in self._values for key in keys], dtype=bool)
         keeps = np.array([key[-1] in self._values.get(key[:-1], {}) for key in keys], dtype=bool)
         return applies[codes], keeps[codes]
 
     def learn(self, frame: Frame, floor: int) -> Combination:
-        """Record the combinations that at least `floor` rows have."""
+        """Store the combinations of at least `floor` rows."""
         codes, keys = combinations(frame, [*self.others, self.target])
         counts = np.bincount(codes, minlength=len(keys))
         known: dict[tuple[Any, ...], list[tuple[Any, float]]] = {}
@@ -76,7 +76,7 @@ class Combination(OneTarget, PutsRight):
         return replace(self, known=tuple((key, tuple(values)) for key, values in shares.items())).counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Draw the target of unknown combinations again."""
+        """Redraw the target of unknown combinations."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps)
         if not len(rows):
@@ -121,7 +121,7 @@ def parse(text: str, schema: Schema) -> Combination | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Pairs of labels many of whose combinations never occur; per target the pair that rules out most."""
+    """Find pairs of labels with many combinations that never occur; per target, the pair that rules out the most."""
     seen, held = search.seen, search.held
     if held.n_rows < MIN_HELD:
         return []
@@ -129,7 +129,7 @@ def find(search: Search) -> Sequence[Candidate]:
     best: dict[int, tuple[float, int]] = {}
     for i in range(len(names)):
         for j in range(len(names)):
-            if i == j or own[i].max() > own[j].max():  # the one with fewer values is drawn again
+            if i == j or own[i].max() > own[j].max():  # the column with fewer values is redrawn
                 continue
             ruled_out = _ruled_out(own[i], own[j], fresh[i], fresh[j], search)
             if ruled_out > best.get(i, (0.0, j))[0] and best.get(j, (0.0, -1))[1] != i:
@@ -143,7 +143,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _labels(seen: Frame, held: Frame) -> tuple[list[Name], list[Codes], list[Codes]]:
-    """Codes of columns with few values, in rows to learn from and in held-out rows (-1 for a new value)."""
+    """Codes of columns with few values, in search rows and in held-out rows (-1 for a new value)."""
     names: list[Name] = []
     own: list[Codes] = []
     fresh: list[Codes] = []
@@ -159,7 +159,7 @@ def _labels(seen: Frame, held: Frame) -> tuple[list[Name], list[Codes], list[Cod
 
 
 def _ruled_out(a: Codes, b: Codes, fresh_a: Codes, fresh_b: Codes, search: Search) -> float:
-    """Share of shuffled rows in combinations that the table does not have; 0 where held-out rows have them."""
+    """Share of shuffled rows in combinations that the table lacks; 0 if held-out rows have such combinations."""
     width = int(b.max()) + 1
     counts = np.bincount(a * width + b, minlength=(int(a.max()) + 1) * width)
     known: NDArray[np.bool_] = counts >= max(search.floor, 1)

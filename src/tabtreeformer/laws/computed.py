@@ -1,10 +1,10 @@
 """Columns that a law computes from others, exactly or up to a residual.
 
-A law says what its target should be (`expected`, in which missing parts count as 0). Where it is exact and the gaps of
-the target follow from those of its parts, the target is dropped; otherwise a column with the residual takes its place:
-target minus expected, which is 0 in rows that keep the law. The target is computed from any residual, exact to the bit.
-Where the target is 0 in rows of its own (`revenue = rate * nights, or 0`: a booking was cancelled), a flag for these
-rows takes its place.
+A law computes the `expected` value of its target (missing parts count as 0). If it is exact and the target's gaps
+follow from those of its parts, the target is dropped. Otherwise it is replaced by a residual column: target minus
+expected, which is 0 in rows that keep the law. From the residual the target is recovered bit for bit. If the target is
+also 0 in other rows (`revenue = rate * nights, or 0`: a booking was cancelled), it is replaced by a flag for these
+rows.
 """
 
 from __future__ import annotations
@@ -29,49 +29,49 @@ OR_ZERO = ", or 0"
 WHOLE, REAL = "Int64", "float64"
 """Dtypes of residuals."""
 MAX_DECIMALS = 9
-"""Residuals with more decimals are stored as they are."""
+"""Residuals with more decimals are stored unscaled."""
 
 Self = TypeVar("Self", bound="Computed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computed(OneTarget):
-    """What all such laws share; each form adds its parts and how it computes."""
+    """Base of all such laws; each form adds its parts and its formula."""
 
     form: ClassVar[str]
     target: Name
     exact: bool = True
-    """No row breaks it, or too few to learn from: the residual matters only in rows in which a part is missing."""
+    """No row breaks it, or too few to learn from; the residual then matters only in rows with a missing part."""
     near: bool = False
     """Whether rows break it, but too few to learn from."""
     in_32_bits: bool = False
-    """Whether it was computed from numbers as 32 bits store them, with results that 32 bits store too."""
+    """Whether parts and results are 32-bit floats."""
     short: tuple[Name, ...] = ()
-    """In that case: the parts that 32 bits store; the others are whole or have 64 bits."""
+    """In that case: the parts that are 32-bit floats; the others are integers or 64-bit floats."""
     rest: Name | None = None
-    """The column that holds the residual; None where there is none."""
+    """The residual column; None if there is none."""
     whole: bool = True
-    """Whether the target is read as whole numbers."""
+    """Whether the target is read as integers."""
     decimals: int | None = None
-    """Decimals of a target that is not a whole number; None where it has no grid."""
+    """Decimals of a non-integer target; None if it has no grid."""
     step: int = 1
-    """Whole residuals are multiples of this."""
+    """Integer residuals are multiples of this."""
     window: int | None = None
-    """In a cycle: the smallest residual; the others are less than a cycle above it."""
+    """For cyclic targets: the smallest residual; all others are less than a cycle above it."""
     gappy: bool = True
-    """Without a residual: whether the target is missing where a part is; otherwise it never is."""
+    """Without a residual: whether the target is missing where a part is; otherwise it is never missing."""
     or_zero: bool = False
-    """Whether the target may be 0 instead: `rest` is then the flag that says where."""
+    """Whether the target may be 0 instead; `rest` is then the flag for these rows."""
     ends: tuple[float, float] | None = None
     """Limits of the target's dtype; where the residual is learned, the range of the target."""
     support: int = 0
     exceptions: int = 0
 
-    # ---- what a form says
+    # ---- defined by each form
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """Columns that it computes from."""
+        """The columns that it computes from."""
         raise NotImplementedError
 
     @property
@@ -81,11 +81,11 @@ class Computed(OneTarget):
 
     @property
     def cycle(self) -> int | None:
-        """The period after which the target starts again, e.g. a day in minutes; None for most laws."""
+        """Period of a cyclic target, e.g. a day in minutes; None for most laws."""
         return None
 
     def expected(self, frame: Frame) -> Values:
-        """What the target should be, as levels (numbers that can be subtracted), even where parts are missing."""
+        """Expected target as levels (numbers that can be subtracted), even where parts are missing."""
         raise NotImplementedError
 
     def levels(self, values: Values) -> Values:
@@ -100,7 +100,7 @@ class Computed(OneTarget):
 
     @property
     def text(self) -> str:
-        """`=` where it always holds, `~` where the residual is learned."""
+        """The sentence, with `=` if it always holds and `~` if the residual is learned."""
         end = f"{OR_ZERO if self.or_zero else ''}{SINGLE if self.in_32_bits else ''}"
         sentence = f"{quoted(self.target)} {'=' if self.exact else '~'} {self.formula}{end}"
         return said(sentence, near=self.near and self.exact)
@@ -117,7 +117,7 @@ class Computed(OneTarget):
         return f"{self.text} ({equal}; the difference is learned)"
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where no part is missing, and where the target is as computed."""
+        """Rows without missing parts, and those whose target is as computed."""
         applies = frame.present(self.target, *self.reads)
         rests = self.rests(frame)
         if self.whole or self.decimals is not None:
@@ -128,7 +128,7 @@ class Computed(OneTarget):
         if not self.or_zero:
             return applies, keeps
         zero = self._zero(frame)
-        # A missing part can only mean 0, because the flag leaves no room for a number.
+        # With a missing part the target can only be 0: the flag cannot store a number.
         applies = applies | (frame.present(self.target) & ~zero)
         return applies, keeps | (applies & zero)
 
@@ -157,21 +157,21 @@ class Computed(OneTarget):
         return self._on_grid(self.expected(frame))
 
     def _short_parts(self, schema: Schema) -> tuple[Name, ...]:
-        """Parts that 32 bits store: those whose type says so, or of a table of decimals, all that are not whole."""
+        """Parts that are 32-bit floats: by dtype or, if the table stores decimals, all non-integers."""
         parts = [schema.column(name) for name in self.reads]
         if not schema.column(self.target).single:
             return tuple(column.name for column in parts if not column.whole)
         return tuple(column.name for column in parts if column.single)
 
     def _on_grid(self, levels: Values) -> Values:
-        """Expected levels, rounded as the target is."""
+        """Expected levels, rounded like the target."""
         if self.whole:
             return levels if levels.dtype.kind == "i" else to_whole(levels)
         numbers = levels.astype(np.float64)
         return numbers if self.decimals is None else np.round(numbers, self.decimals)
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count support and exceptions in all rows, and find out whether a residual is left."""
+        """Count support and exceptions in all rows, and decide whether a residual is needed."""
         column = frame.schema.column(self.target)
         there = frame.values(self.target)[~frame.gaps(self.target)]
         whole = self._is_whole(there)
@@ -189,7 +189,7 @@ class Computed(OneTarget):
         if law.or_zero:
             return replace(law, exact=True, rest=fresh(f"{self.target} is 0", frame.schema))
         own, parts = frame.gaps(self.target), ~frame.present(*self.reads)
-        # Fewer rows than the floor with another pattern of gaps would not be learned either.
+        # Another pattern of gaps in fewer rows than the floor would not be learned either.
         if law.exact and int((own != parts).sum()) < max(floor, 1):
             return replace(law, rest=None, gappy=bool(own.any()))
         if not law.exact and column.kind == NUMERIC and law.cycle is None:
@@ -199,7 +199,9 @@ class Computed(OneTarget):
         return replace(law, rest=fresh(f"{self.target} {word} ({self.formula})", frame.schema), step=step)
 
     def _reach(self, values: NDArray[np.float64], floor: int) -> tuple[float, float] | None:
-        """The range of the target; sums of several columns may exceed it, but what is never negative stays so."""
+        """The range of the target; sums of several columns may exceed it, but never become negative if the target is
+        not.
+        """
         low, high = reach_of(values, floor)
         if len(self.reads) == 1:
             return low, high
@@ -207,13 +209,13 @@ class Computed(OneTarget):
 
     @property
     def scale(self) -> int | None:
-        """Counts per unit of a residual that is stored as whole numbers; None where it has no grid."""
+        """Counts per unit for a residual stored as integers; None if it has no grid."""
         if self.whole:
             return 1
         return None if self.decimals is None or self.decimals > MAX_DECIMALS else 10**self.decimals
 
     def _counts(self, rests: Values) -> Values:
-        """Residuals as whole numbers."""
+        """Residuals as integers."""
         assert self.scale is not None
         return rests if self.whole else to_whole(rests * self.scale)
 
@@ -221,7 +223,7 @@ class Computed(OneTarget):
         return values.dtype.kind in "iu"
 
     def _find_window(self, frame: Frame) -> int:
-        """Where a cycle of residuals begins: after its widest empty interval."""
+        """Start of the cycle of residuals: after its widest empty interval."""
         assert self.cycle is not None
         there = frame.present(self.target, *self.reads)
         rests = np.unique(replace(self, window=0).rests(frame)[there])
@@ -230,7 +232,7 @@ class Computed(OneTarget):
         gaps = np.diff(np.append(rests, rests[0] + self.cycle))
         widest = int(np.argmax(gaps))
         start = int(rests[(widest + 1) % len(rests)])
-        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that the residual of no single row is stored
+        start -= start % 60 if gaps[widest] > 60 else 0  # a full hour, so that no single row's residual is stored
         return start if start <= self.cycle // 2 else start - self.cycle
 
     def reshape(self, schema: Schema) -> Schema:
@@ -306,7 +308,7 @@ class Computed(OneTarget):
         return np.clip(values, int(low) if self.whole else low, int(high) if self.whole else high)
 
     def to_json(self) -> dict[str, Any]:
-        """Every field that differs from its default."""
+        """The fields that differ from their defaults."""
         plain = {}
         for field in fields(self):
             value = getattr(self, field.name)

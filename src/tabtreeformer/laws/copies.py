@@ -1,9 +1,9 @@
-"""Texts and codes that repeat others: copies, beginnings, ends, other cases, and several joined.
+"""Texts and codes derived from others: copies, prefixes, suffixes, upper or lower case, and concatenations.
 
 country_code = code                            the same label
 deck = first 1 of cabin                        a beginning; `last 4 of …` an end
 login = lower case of name                     or upper case
-full_name = first_name & ' ' & last_name       joined, with what is between
+full_name = first_name & ' ' & last_name       joined by a separator
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .sentences import named, quoted, said, unsaid, written
 MIN_ROWS = 50
 MIN_VALUES = 3
 MAX_LETTERS = 12
-"""Maximum length of beginnings and ends."""
+"""Maximum length of prefixes and suffixes."""
 PROBES = 200
 BETWEEN = (" ", "", "-", "_", ", ", "/", ".", ":", " - ")
 """Separators of joined texts that are tried."""
@@ -39,7 +39,7 @@ _CHANGES: Mapping[str, Callable[[str], str]] = {
 
 
 def _change(name: str) -> Callable[[str], str]:
-    """The function that a change such as `first 3` names."""
+    """The function for a change such as `first 3`."""
     if name in _CHANGES:
         return _CHANGES[name]
     found = re.fullmatch(r"(first|last) ([1-9]\d?)", name)
@@ -79,7 +79,7 @@ class Copy(DropsTarget):
         return self.sources
 
     def made(self, frame: Frame) -> tuple[Any, Mask]:
-        """The texts that the sources make, and where they are missing."""
+        """The texts made from the sources, and where they are missing."""
         gaps = ~frame.present(*self.sources)
         parts = [frame.labels(name).tolist() for name in self.sources]
         own = np.empty(frame.n_rows, dtype=object)
@@ -93,7 +93,7 @@ class Copy(DropsTarget):
         return own, gaps
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where nothing is missing, and where the target is what the sources make."""
+        """Rows without missing values, and those whose target is the text made from the sources."""
         own, gaps = self.made(frame)
         applies = ~gaps & frame.present(self.target)
         return applies, applies & np.asarray(own == frame.labels(self.target), dtype=bool)
@@ -104,7 +104,7 @@ class Copy(DropsTarget):
         return replace(law, near=law.near or law.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Make the text from its sources; one that a category dtype does not list becomes missing."""
+        """Make the text from its sources; it becomes missing if a category dtype does not list it."""
         own, gaps = self.made(frame)
         listed = schema.column(self.target).categories
         if listed is not None:
@@ -141,7 +141,7 @@ def find(search: Search) -> Sequence[Candidate]:
             codes = pd.factorize(labels[target])[0]
             counts = np.bincount(codes[codes >= 0])
             shares = counts / counts.sum()
-            # Of two that can be made from each other, the shorter follows from the longer.
+            # If either can be made from the other, the shorter one is computed.
             found.append(Candidate(law, 2.0 + float(-(shares * np.log2(shares)).sum()), exact=True, share=1.0))
     return found
 
@@ -152,7 +152,7 @@ def _are_texts(labels: Any) -> bool:
 
 
 def _laws(target: Name, names: Sequence[Name], labels: Mapping[Name, Any], frame: Frame) -> Iterator[Copy]:
-    """Laws about a target that hold in every row, and not only because of its most common value."""
+    """Laws for a target that hold in every row, and not only because of its most common value."""
     gaps = frame.gaps(target)
     sources = [n for n in names if n != target and bool((frame.gaps(n) == gaps).all())]
     for law in (*_single(target, sources, labels), *_joined(target, sources, labels)):

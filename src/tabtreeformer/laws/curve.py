@@ -1,7 +1,7 @@
-"""Curves: a column that is a known function of one other, `log_wage = log(wage)`, `root = sqrt(area)`.
+"""Functions of one column: `log_wage = log(wage)`, `root = sqrt(area)`.
 
-People add logarithms and roots of a column beside it. Both directions are tried; the one that comes out to the last
-decimal is kept, and where both do, the one that saves more.
+Tables often contain a column and its logarithm or root. Both directions are tried; the one that is exact to the last
+decimal is kept, or, if both are, the one that saves more bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
 from .computed import Computed, Values
-from .find_product import MIN_SHARE, MIN_VALUES, PROBES, judged_stored, probe_rows
+from .find_product import MIN_SHARE, MIN_VALUES, PROBES, checked_in_32_bits, probe_rows
 from .search import Candidate, Search
 from .words import column_name, different, quoted
 
@@ -37,7 +37,7 @@ FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Curve(Computed):
-    """The target as a function of one column."""
+    """A target that is a function of one column."""
 
     form: ClassVar[str] = "curve"
     function: str = "log"
@@ -54,11 +54,11 @@ class Curve(Computed):
 
     @property
     def formula(self) -> str:
-        """The function as it is written in sentences."""
+        """The formula as written in sentences."""
         return f"{self.function}({quoted(self.source)})"
 
     def expected(self, frame: Frame) -> Values:
-        """The function on the grid of the target; 0 where it has no value."""
+        """The function, rounded like the target; 0 where it is undefined."""
         values = np.where(frame.gaps(self.source), np.nan, frame.values(self.source)).astype(np.float64)
         value = _applied(self.function, values)
         value = np.where(np.isfinite(value), value, 0.0)
@@ -66,7 +66,7 @@ class Curve(Computed):
 
 
 def _applied(function: str, values: Values) -> Values:
-    """The function of numbers; NaN or infinite where it has no value."""
+    """The function applied to numbers; NaN or infinite where it is undefined."""
     with np.errstate(all="ignore"):
         return np.asarray(FUNCTIONS[function](values))
 
@@ -78,7 +78,7 @@ def find(search: Search) -> Sequence[Candidate]:
         name: np.inf if d is None else d for name, d in zip(search.numbers.names, search.numbers.decimals, strict=True)
     }
     finer = {(law.target, law.source) for law, _ in found if digits[law.target] > digits[law.source]}
-    # A wage in dollars gives its logarithm to the last digit; from a made-up logarithm no whole dollars follow.
+    # A wage in dollars gives its logarithm to the last digit, but a generated logarithm does not give whole dollars.
     kept = [
         candidate
         for law, candidate in found
@@ -88,7 +88,9 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _is_side(law: Curve, digits: float) -> bool:
-    """Whether it takes the root of whole numbers, which are rather squares of it: `side * side` is always whole."""
+    """Whether it is the root of integers: these are better computed as squares, because `side * side` is always an
+    integer.
+    """
     return law.function == "sqrt" and digits == 0
 
 
@@ -103,7 +105,7 @@ def _found(search: Search) -> Iterator[tuple[Curve, Candidate]]:
             fits = _fits(probe[:, target], _applied(function, probe[:, many]), numbers.step(int(target)))
             for source in many[fits]:
                 law = Curve(target=numbers.names[target], function=function, source=numbers.names[source])
-                found = judged_stored(law, int(target), partial(_of_column, function, int(source)), search)
+                found = checked_in_32_bits(law, int(target), partial(_of_column, function, int(source)), search)
                 if source != target and found is not None:
                     yield law, found
 
@@ -113,7 +115,7 @@ def _of_column(function: str, source: int, matrix: Values) -> Values:
 
 
 def _fits(own: Values, values: Values, step: float) -> NDArray[np.bool_]:
-    """Whether nearly all probe rows lie on the curve, up to rounding; per column of `values` (P, M)."""
+    """Whether nearly all probe rows are on the curve, up to rounding; per column of `values` (P, M)."""
     there = ~np.isnan(own)[:, None] & np.isfinite(values)
     with np.errstate(invalid="ignore"):
         close = there & (np.abs(own[:, None] - values) <= 0.75 * step + 1e-6 * np.abs(own)[:, None])

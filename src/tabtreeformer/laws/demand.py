@@ -1,7 +1,7 @@
-"""What people demand of a column in terms of constants: `fare > 0`, `if payment = 'cash' then tip = 0`.
+"""Limits and conditions set by the user: `fare > 0`, `if payment = 'cash' then tip = 0`.
 
-Such sentences are given, never searched for. The column stays as it is, so that a writer learns it from the rows; rows
-that break the demand are put right with values that rows in the same case have.
+Such laws are only given, never searched for. The column stays unchanged, so that a writer learns it from the rows; rows
+that break the law are corrected with values from comparable rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..data.rare import slice_means
 from ..data.schema import MEASURED, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
+from .correcting import Correcting
 from .grid import grid_of
-from .puts_right import PutsRight
 from .sentences import named, quoted, said, unsaid, value_of, written
 from .states import put
 
 POINTS = 64
-"""Numbers that are kept for rows that have to be put right."""
+"""Number of values stored for rows that have to be corrected."""
 _QUOTED = r"'(?:[^']|'')*'|\"[^\"]*\""
 _VALUE = rf"{_QUOTED}|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|true|false"
 _COLUMN = r"`[^`]*`|[^\W\d]\w*"
@@ -35,7 +35,7 @@ _STATE = re.compile(rf"\s*({_COLUMN})\s+is\s+(missing|present)\s*")
 _IF = re.compile(r"\s*if\s+(.*)", re.DOTALL)
 _OPPOSITE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 FORM = "fare > 0', '0 <= share <= 1' or 'if payment = \"cash\" then tip = 0"
-"""How a sentence is written, between the quotes of a message."""
+"""Examples of the syntax, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Term:
         return f"{quoted(self.name)} {self.mark} {written(self.value)}"
 
     def meets(self, values: NDArray[Any], schema: Schema) -> Mask:
-        """Which of these values of the column meet it; none is missing."""
+        """Which of these values (none missing) meet it."""
         if self.mark.startswith("is "):
             return np.full(len(values), self.mark == "is present")
         column = schema.column(self.name)
@@ -73,7 +73,7 @@ class Term:
         return np.asarray(compare[self.mark](values, limit), dtype=bool)
 
     def mask(self, frame: Frame) -> Mask:
-        """Rows that meet it; a missing value meets `is missing` only."""
+        """Rows that meet it; a missing value meets only `is missing`."""
         cells = frame.cells(self.name)
         if self.mark == "is missing":
             return cells.gaps
@@ -85,15 +85,15 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Demand(OneTarget, PutsRight):
-    """What one column must be, in all rows or where all causes hold."""
+class Demand(OneTarget, Correcting):
+    """A requirement on one column, in all rows or where all causes hold."""
 
     form: ClassVar[str] = "demand"
     target: Name
     terms: tuple[Term, ...]
     causes: tuple[Term, ...] = ()
     values: tuple[Any, ...] = ()
-    """What rows that break it are given; a value that many rows have occurs several times."""
+    """Replacement values for rows that break it; frequent values occur several times."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
@@ -110,7 +110,7 @@ class Demand(OneTarget, PutsRight):
         return tuple(dict.fromkeys(term.name for term in self.causes))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where all causes hold; a missing value breaks only what is said about missing values."""
+        """Applies where all causes hold; a missing value breaks only terms about missing values."""
         applies = np.ones(frame.n_rows, dtype=bool)
         for term in self.causes:
             applies &= term.mask(frame)
@@ -125,7 +125,7 @@ class Demand(OneTarget, PutsRight):
         return meets
 
     def learn(self, frame: Frame, floor: int) -> Demand:
-        """Count the rows that keep it, and record values for those that break it."""
+        """Count the rows that keep it, and store replacement values for those that break it."""
         counted = self.counted(frame)
         there = ~frame.gaps(self.target) & self._meets(frame)
         alike = there & self.holds(frame)[1]
@@ -134,7 +134,7 @@ class Demand(OneTarget, PutsRight):
         return replace(counted, values=values, near=self.near or counted.exceptions > 0)
 
     def _supply(self, frame: Frame, rows: Mask, floor: int) -> tuple[Any, ...]:
-        """Values that meet all terms: those that are demanded, those of at least `floor` rows, or the limits."""
+        """Values that meet all terms: the required values, values of at least `floor` rows, or the limits."""
         fixed = [term.value for term in self.terms if term.mark == "="]
         column = frame.schema.column(self.target)
         if fixed or any(term.mark == "is missing" for term in self.terms):
@@ -158,14 +158,14 @@ class Demand(OneTarget, PutsRight):
         return tuple((chosen.astype(np.int64) if whole else chosen).tolist())
 
     def _edges(self, frame: Frame, grid: tuple[float, float] | None) -> NDArray[np.float64]:
-        """The nearest numbers to the limits, where no value of the table meets them."""
+        """The numbers nearest to the limits, if no value of the table meets them."""
         column = frame.schema.column(self.target)
         limits = [column.number(term.value) for term in self.terms if not term.mark.startswith("is ")]
         steps = [1.0 if grid is None else grid[0]]
         return np.array([limit + step for limit in limits for step in (-steps[0], steps[0], 0.0)], dtype=np.float64)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Put right what breaks it, except for the share of rows that are exceptions in the table."""
+        """Correct rows that break it, except for the table's share of exceptions."""
         applies, keeps = self.holds(frame)
         broken = applies & ~keeps & ~self.spared(applies, keeps, rng)
         cells = frame.cells(self.target)
@@ -194,7 +194,7 @@ class Demand(OneTarget, PutsRight):
 
 
 def merged(laws: Sequence[Demand]) -> list[Demand]:
-    """The demands, those on one column under the same causes merged, so that a row is put right for all at once."""
+    """Merge laws on the same column and causes, so that a row is corrected for all of them at once."""
     found: dict[Any, Demand] = {}
     for law in laws:
         key = (law.target, law.causes, law.near)
@@ -219,7 +219,7 @@ def parse(text: str, schema: Schema) -> Demand | None:
         causes, terms = both[0], both[1]
     names = {term.name for term in terms}
     if len(names) > 1:
-        raise SchemaError(f"constraint {text!r} demands something of several columns; write a sentence for each")
+        raise SchemaError(f"constraint {text!r} restricts several columns; write a sentence for each")
     (target,) = names
     if any(term.name == target for term in causes):
         raise SchemaError(f"constraint {text!r} names {target!r} on both sides")
@@ -227,7 +227,7 @@ def parse(text: str, schema: Schema) -> Demand | None:
 
 
 def _terms(words: str, text: str, schema: Schema) -> tuple[Term, ...] | None:
-    """The comparisons that `and` joins; None if a part is something else."""
+    """The comparisons joined by `and`; None if a part is not a comparison."""
     found: list[Term] = []
     for part in _cut(words, "and"):
         state, between, turned, plain = (form.fullmatch(part) for form in (_STATE, _BETWEEN, _TURNED, _TERM))
@@ -267,7 +267,7 @@ def _named(word: str, text: str, schema: Schema) -> Name:
 
 
 def _cut(words: str, joint: str) -> list[str]:
-    """Parts of a sentence between a word outside of quotes."""
+    """Split a sentence at a word outside of quotes."""
     parts, last = [], 0
     for found in re.finditer(rf"{_QUOTED}|`[^`]*`|\b{joint}\b", words):
         if found[0] == joint:
@@ -286,7 +286,7 @@ def _counted(labels: list[Any]) -> tuple[list[Any], list[int]]:
 
 
 def _on_grid(points: NDArray[np.float64], grid: tuple[float, float] | None) -> NDArray[np.float64]:
-    """The nearest values that the column may hold."""
+    """The nearest values on the column's grid."""
     if grid is None:
         return points
     return np.asarray(np.round(np.round((points - grid[1]) / grid[0]) * grid[0] + grid[1], 9))

@@ -1,9 +1,9 @@
-"""Finds columns that are shorter to write as their difference from another: `dropoff ~ pickup`, `garage ~ house`.
+"""Finds columns with a shorter description as the difference from another column: `dropoff ~ pickup`, `garage ~ house`.
 
-A difference pays off where two columns are close to each other (times of one event). Mere correlation is left to the
-writer: the saving must be large. Where differences grow with the columns, a quotient may pay off. Numbers that are
-equal in many rows, and not close in the others, stay as they are beside a flag: a difference would lose how people
-round them and what else depends on them.
+A difference pays off if two columns are close to each other (times of one event). Mere correlation is left to the
+writer: the saving must be large. If differences grow with the columns, a quotient may pay off instead. Numbers that are
+equal in many rows, but not close in the others, get a flag and stay unchanged: a difference would lose their rounding
+and what else depends on them.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ Floats = NDArray[np.float64]
 PROBES = 400
 MIN_VALUES = 10
 MIN_EQUAL, PEAK = 0.05, 3.0
-"""Minimum share of rows in which two columns are equal, not counting rows at the most common value of either; and how
-many times as many rows as have any other difference."""
+"""Minimum share of rows in which two columns are equal, ignoring rows with the most common value of either; and minimum
+ratio of these rows to those with any other single difference.
+"""
 MIN_SAVED_COPY, MIN_SAVED_TIME, MIN_SAVED = 1.0, 1.0, 2.5
-"""Minimum bits that a difference saves: in the other rows where many are equal, for times, and for other numbers."""
+"""Minimum bits saved by a difference: in the unequal rows if many are equal, for times, and for other numbers."""
 MIN_SAVED_SAME = 0.2
-"""Minimum bits that a flag for equal numbers saves."""
+"""Minimum bits saved by a flag for equal numbers."""
 MAX_OUTSIDE = 0.02
-"""For other numbers: maximum share of rows that would leave the range of the target if differences were shuffled."""
+"""For other numbers: maximum share of rows outside the range of the target after differences are shuffled."""
 MAX_GROWTH = 0.2
 """… and maximum rank correlation between the size of differences and the columns."""
 MIN_COVERED = 0.98
-"""The preferred direction has the base present, and a positive difference, in at least this share of rows."""
+"""In the preferred direction, at least this share of rows has the base and a positive difference."""
 MIN_SPAN = 3.0
-"""For a column that others may be a share of: minimum ratio of its largest numbers to its smallest."""
+"""For the base of a quotient: minimum ratio of its largest numbers to its smallest."""
 NARROWER = 0.7
 """Only differences whose middle half is this much narrower than the target's are considered."""
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Columns of one sort, whose values may be subtracted."""
+    """Columns of one kind, whose values can be subtracted."""
 
     names: tuple[Name, ...]
     matrix: Floats
@@ -57,7 +58,7 @@ class _Group:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """The differences of each column that pay off, best first."""
+    """Find the differences that pay off for each column, best first."""
     found: list[Candidate] = []
     for group in _groups(search):
         for target in range(len(group.names)):
@@ -83,9 +84,9 @@ def _groups(search: Search) -> list[_Group]:
 
 
 def _grid(column: Floats) -> float:
-    """The step of whole numbers."""
+    """The step of a column of integers."""
     there = column[~np.isnan(column)]
-    if not len(there) or np.abs(there).max() > 2.0**61:  # differences of times at the limits of 64 bits have no step
+    if not len(there) or np.abs(there).max() > 2.0**61:  # differences of such extreme times could overflow
         return 1.0
     steps = np.abs(there - there[0]).astype(np.int64)
     return float(max(int(np.gcd.reduce(steps)), 1))
@@ -101,8 +102,8 @@ def _of(target: int, group: _Group, search: Search) -> list[Candidate]:
     found = []
     for other in np.flatnonzero(narrow | equal):
         if other == target or group.steps[other] < group.steps[target] * 0.99:
-            continue  # a finer column would leave its own digits in the difference
-        found.extend(_judged(target, int(other), group, search))
+            continue  # a finer column would add its own digits to the difference
+        found.extend(_checked(target, int(other), group, search))
     return found
 
 
@@ -131,7 +132,7 @@ def _spread(columns: Floats) -> Floats:
     return np.where(empty, np.inf, high - low)
 
 
-def _judged(target: int, other: int, group: _Group, search: Search) -> list[Candidate]:
+def _checked(target: int, other: int, group: _Group, search: Search) -> list[Candidate]:
     """The laws for two columns that save enough: a difference or a share, and that they are often equal.
 
     Where a difference would lose what people rounded, it is still known how often they are equal.
@@ -147,7 +148,7 @@ def _judged(target: int, other: int, group: _Group, search: Search) -> list[Cand
         return [Candidate(Linear(target=names[0], terms=((1, names[1]),)), bits, True, 1.0)]
     equal = _often_equal(own, base, there)
     if equal > 0.999 and not group.times:
-        return []  # a copy, which is a sum of one term
+        return []  # a copy, found as a sum of one term
     covered = float(there.sum() / (~np.isnan(own)).sum())
     upward = float(np.mean(difference[there] >= 0))
     weight = (1.0 if covered >= MIN_COVERED else 0.7) * (1.05 if upward >= MIN_COVERED else 1.0)
@@ -161,7 +162,7 @@ def _judged(target: int, other: int, group: _Group, search: Search) -> list[Cand
 
 
 def _often_equal(own: Floats, base: Floats, there: NDArray[np.bool_]) -> float:
-    """Share of rows in which two columns are equal, their modes left out; 0 where other differences are as common."""
+    """Share of rows in which two columns are equal, ignoring their modes; 0 if other differences are as common."""
     off_mode = there & (own != _mode(own[there])) & (base != _mode(base[there]))
     difference = (own - base)[off_mode]
     equal = int((difference == 0).sum())
@@ -174,13 +175,13 @@ def _often_equal(own: Floats, base: Floats, there: NDArray[np.bool_]) -> float:
 def _difference(
     names: tuple[Name, Name], own: Floats, base: Floats, equal: float, group: _Group, search: Search
 ) -> tuple[Linear, float] | None:
-    """The difference, and the bits that it saves, if differences of other rows would do as well."""
+    """The difference and its saved bits, if differences of other rows would fit as well."""
     difference, step = own - base, group.steps[group.names.index(names[0])]
     there = ~np.isnan(difference)
     saved = _saved(own, difference, there, step, search)
     if group.times:
         least = MIN_SAVED_TIME
-    elif equal >= MIN_EQUAL:  # equality itself saves more than it costs: what counts are the other rows
+    elif equal >= MIN_EQUAL:  # equality alone pays off, so the unequal rows decide
         least, there = MIN_SAVED_COPY, there & (difference != 0)
         saved = min(saved, _saved(own, difference, there, step, search))
     else:
@@ -195,21 +196,21 @@ def _difference(
 def _ratio(
     names: tuple[Name, Name], own: Floats, base: Floats, covered: float, group: _Group, search: Search
 ) -> tuple[Share, float] | None:
-    """The quotient, which does not grow with the columns, of numbers that nobody rounded."""
+    """The quotient and its saved bits, for numbers that are not rounded."""
     step = group.steps[group.names.index(names[0])]
     there = ~np.isnan(own - base)
     if group.times or covered < MIN_COVERED or not _spans(base[there]) or np.any(own[there] < 0):
         return None
     if _has_grain(own[there], step) or int((base == 0).sum()):
         return None
-    # Steps of a quotient that distinguish the same numbers: as many as the target has at the median of the base.
+    # The step of the quotient that corresponds to the target's step at the median of the base.
     middle = float(np.median(base[there]))
     saved = _saved(own / middle, own / base, there, step / middle, search)
     return (Share(target=names[0], base=names[1]), saved) if saved >= MIN_SAVED else None
 
 
 def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, search: Search) -> float:
-    """Held-out bits per row that a residual saves compared with the numbers themselves."""
+    """Held-out bits per row saved by a residual instead of the numbers themselves."""
     if there.sum() < 50:
         return 0.0
     origin = float(np.nanmin(own))
@@ -220,7 +221,7 @@ def _saved(own: Floats, rest: Floats, there: NDArray[np.bool_], step: float, sea
 
 
 def _has_grain(values: Floats, step: float) -> bool:
-    """Whether people rounded numbers: many more of them than by chance are multiples of ten or five steps."""
+    """Whether numbers were rounded: far more than by chance are multiples of ten or five steps."""
     counts = np.rint(values[values != 0] / step)
     return bool(len(counts) and (np.mean(counts % 10 == 0) > 0.2 or np.mean(counts % 5 == 0) > 0.35))
 
@@ -230,7 +231,7 @@ def _entropy(share: float) -> float:
 
 
 def _free(own: Floats, base: Floats, search: Search) -> bool:
-    """Whether differences of other rows would do as well: where they grow with the columns, most would not."""
+    """Whether differences of other rows would fit as well; if they grow with the columns, most do not."""
     rest = own - base
     moved = base + search.rng.permutation(rest)
     outside = float(np.mean((moved < own.min()) | (moved > own.max())))
@@ -239,7 +240,7 @@ def _free(own: Floats, base: Floats, search: Search) -> bool:
 
 
 def _spans(base: Floats) -> bool:
-    """Whether a column spans orders of magnitude, as amounts and areas do and years do not."""
+    """Whether a column spans orders of magnitude, like amounts and areas and unlike years."""
     low, high = np.quantile(base, [0.05, 0.95])
     return bool(base.min() > 0 and high > MIN_SPAN * low)
 

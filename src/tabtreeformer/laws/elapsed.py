@@ -1,7 +1,7 @@
-"""Times and the duration between them: `end = start + duration minutes`, `duration = minutes from start to end`.
+"""Durations between times: `end = start + duration minutes`, `duration = minutes from start to end`.
 
-The first is exact where the duration is: the end is computed. Where the duration is rounded it is computed from both.
-Ages are whole years by the calendar (`age = years from born to seen`) or days divided by 365.25.
+If the duration is exact, the end is computed; if it is rounded, the duration is computed from both times. Ages are
+whole calendar years (`age = years from born to seen`) or days divided by 365.25.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .words import column_name, different, quoted
 
 MIN_SHARE, MIN_ROWS, PROBES = 0.95, 50, 200
 MIN_VARIED = 20
-"""Minimum rows beside those with the commonest duration."""
+"""Minimum rows without the most common duration."""
 JULIAN = "years of 365.25 days"
 COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
 """Units in seconds; whole years and months follow the calendar and have no fixed length."""
@@ -35,7 +35,7 @@ COUNTS = {JULIAN: 365.25 * 86_400, "years": 0, "months": 0, **UNITS}
 
 @dataclass(frozen=True, kw_only=True)
 class Elapsed(Rounded):
-    """The time from one moment to another in a unit, rounded as the target is."""
+    """The time from one moment to another in a unit, rounded like the target."""
 
     form: ClassVar[str] = "elapsed"
     start: Name = ""
@@ -54,7 +54,7 @@ class Elapsed(Rounded):
         return f"{self.count} from {quoted(self.start)} to {quoted(self.end)}{way}"
 
     def exact_results(self, frame: Frame) -> Values:
-        """The time between; 0 where one of them is missing."""
+        """The unrounded duration; 0 where a time is missing."""
         there = frame.present(self.start, self.end)
         if not COUNTS[self.count]:
             return np.where(there, _calendar(frame, self.start, self.end, self.count), 0)
@@ -63,7 +63,7 @@ class Elapsed(Rounded):
 
 
 def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:
-    """Whole years or months that have passed, as ages are counted; arbitrary where one of them is missing."""
+    """Completed years or months, as for ages; arbitrary where a time is missing."""
     times = []
     for name in (start, end):
         counts = np.where(frame.gaps(name), 0, frame.values(name)).astype(np.int64)
@@ -74,7 +74,7 @@ def _calendar(frame: Frame, start: Name, end: Name, count: str) -> Values:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Ends that follow from a start and a duration, and durations that follow from both."""
+    """Find ends that follow from start and duration, and durations that follow from both."""
     schema = search.frame.schema
     stamps = [c for c in schema.columns if c.kind == DATETIME]
     found: list[Candidate] = []
@@ -106,7 +106,7 @@ def _between(start: Name, end: Name, search: Search) -> Iterator[Candidate]:
 
 
 def _passed(start: Name, end: Name, place: int, search: Search) -> Iterator[Candidate]:
-    """Whole years or months by the calendar."""
+    """Completed calendar years or months."""
     own, name = search.numbers.matrix[:, place], search.numbers.names[place]
     known = np.flatnonzero(search.frame.present(start, end) & ~np.isnan(own))
     if search.numbers.decimals[place] != 0 or len(known) < MIN_ROWS or not _varies(own[known]):
@@ -122,12 +122,12 @@ def _passed(start: Name, end: Name, place: int, search: Search) -> Iterator[Cand
 
 
 def _varies(durations: NDArray[np.float64]) -> bool:
-    """Whether durations are more than one number: 0 is the number of years between any two days of a month."""
+    """Whether durations vary: between any two days of one month, the number of years is 0."""
     return bool(np.sort(np.unique(durations, return_counts=True)[1])[:-1].sum() >= MIN_VARIED)
 
 
 def _spans(start: Name, end: Name, span: Name, gap: NDArray[np.float64], search: Search) -> Iterator[Candidate]:
-    """Durations that have a type of their own."""
+    """Durations with a timedelta dtype."""
     own = search.frame.floats(span)
     known = ~np.isnan(gap) & ~np.isnan(own)
     share = float(np.mean(gap[known] == own[known])) if known.sum() >= MIN_ROWS else 0.0
@@ -139,7 +139,7 @@ def _spans(start: Name, end: Name, span: Name, gap: NDArray[np.float64], search:
 def _counted(
     start: Name, end: Name, place: int, unit: tuple[str, float], gap: NDArray[np.float64], search: Search
 ) -> Iterator[Candidate]:
-    """Durations that are plain numbers."""
+    """Durations stored as plain numbers."""
     numbers = search.numbers
     name, own, decimals = numbers.names[place], numbers.matrix[:, place], numbers.decimals[place]
     known = np.flatnonzero(~np.isnan(gap) & ~np.isnan(own))

@@ -1,4 +1,4 @@
-"""From a table to its laws: searched in some rows, chosen so that they are compatible, and verified in all rows."""
+"""Find the laws of a table: search some rows, choose compatible laws, and verify them in all rows."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from . import or_zero
 from .area import Area
 from .base import Frame, Law, Name
 from .computed import OR_ZERO, Computed
+from .correcting import Correcting
 from .demand import FORM, Demand, merged
 from .forms import FORMS
 from .gaps import Together
@@ -22,7 +23,6 @@ from .laws import Laws, in_order, must_precede, replaces
 from .lookup import Lookup
 from .order import AtLeast, limited
 from .orientation import weighed
-from .puts_right import PutsRight
 from .same import Same
 from .search import Candidate, Search
 from .second import find_second, given_second
@@ -33,7 +33,7 @@ from .words import turned
 NEARLY = 0.9
 """Minimum share of rows for a law to hold "nearly always"."""
 MAX_COMPARED, MAX_LEFT_OUT, MIN_BETTER = 200, 8, 1.0
-"""With at most this many exact laws, each of the first ones is left out if that saves this many bits per row."""
+"""Up to this many exact laws, leaving out each of the first ones is tried; it must save this many bits per row."""
 MIN_ROWS = 50
 """Minimum number of rows; fewer prove nothing."""
 WORDED = (
@@ -70,7 +70,7 @@ def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Ge
 
 
 def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list[Law]:
-    """All laws that a search finds in a frame, learned from it, even if they could not all be kept at once."""
+    """All laws found in a frame and learned from it, even if they could not all be kept together."""
     if frame.n_rows < MIN_ROWS:
         return []
     search = Search.begin(frame, max(floor, 2), rng)
@@ -81,14 +81,14 @@ def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list
 
 
 def _candidates(search: Search) -> list[Candidate]:
-    """What all searches propose; those for laws that put rows right know which columns are computed anyway."""
+    """The candidates of all searches; searches for laws that correct rows know which columns are computed anyway."""
     schema = search.frame.schema
-    changing = [form for form in FORMS.values() if not issubclass(form.law, PutsRight | Together)]
+    changing = [form for form in FORMS.values() if not issubclass(form.law, Correcting | Together)]
     proposed = [weighed(candidate, search) for form in changing for candidate in form.find(search)]
     found = [candidate for candidate in proposed if candidate is not None]
     found += or_zero.find(search, [c.law for c in found if c.exact and isinstance(c.law, Computed)])
     formulas = {name for c in found if c.exact and isinstance(c.law, Computed) for name in c.law.writes}
-    # A table of several determinants knows only the combinations that it was learned from: a formula knows all.
+    # A lookup table knows only the combinations that it was learned from; a formula knows all.
     found = [c for c in found if not (isinstance(c.law, Lookup) and len(c.law.reads) > 1 and c.law.target in formulas)]
     found = _one_per_pair(found)
     exact = [candidate.law for candidate in choose(found, schema) if candidate.exact]
@@ -111,16 +111,17 @@ def _one_per_pair(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _same_gaps(search: Search, name: Name, law: Law) -> bool:
-    """Whether a computed column is missing exactly where one of its parts is; if not, its gaps are learned too."""
+    """Whether a computed column is missing exactly where a part is; if not, its gaps are learned too."""
     differ = search.frame.gaps(name) != ~search.frame.present(*law.reads)
     return int(differ.sum()) < max(search.floor, 1)
 
 
 def choose(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """Choose so that the whole table gets as short as possible: greedily, unless leaving out a first law saves more.
+    """Choose the laws that give the shortest description of the table: greedily, unless leaving out an early one saves
+    more.
 
-    A gross pay is the sum of a net pay and its deductions, and each deduction is a share of the gross: the sum
-    should give the net pay, although the gross takes more bits.
+    Example: gross pay is the sum of net pay and deductions, and each deduction is a share of the gross. The sum should
+    then compute the net pay, although the gross takes more bits.
     """
     candidates = list(candidates)
     exact = [c for c in candidates if c.exact and replaces(c.law, schema)]
@@ -140,10 +141,10 @@ def _saved(chosen: Iterable[Candidate]) -> float:
 
 
 def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """Choose one by one: laws that compute exactly, then nearly, then those that put rows right; by what they save.
+    """Choose laws one by one: exact ones, near ones, then those that correct rows; by saved bits within each group.
 
-    At most one law replaces a column. Others may put it right as well, unless it is computed exactly. No column is
-    computed from itself, however indirectly.
+    At most one law replaces a column. Others may correct it too, unless it is computed exactly. No column is computed
+    from itself, not even indirectly.
     """
     chosen: list[Candidate] = []
     owners: dict[Name, Candidate] = {}
@@ -153,7 +154,7 @@ def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
             law, owns = variant.law, replaces(variant.law, schema)
             rivals = [owners[name] for name in law.writes if name in owners]
             if owners.keys() & {*law.writes} and isinstance(law, Area):
-                continue  # positions are learned as they are; prices of a day are no position
+                continue  # positions are learned unchanged; prices of a day are not positions
             if rivals and (owns or any(rival.exact for rival in rivals)) and not candidate.gaps_only:
                 continue
             if _circles(chosen, variant, later, schema):
@@ -167,16 +168,16 @@ def greedy(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
 
 
 def _rank(candidate: Candidate, schema: Schema) -> tuple[int, bool, float, bool, float]:
-    """Laws that compute come before those that put rows right, because the former imply many of the latter.
+    """Laws that compute columns come before those that correct rows, because they imply many of these.
 
-    Columns that are often equal come last: which of them takes the other's value is decided by orders that always hold.
+    "Often equals" comes last, because orders that always hold decide which column is copied.
     """
     order = not candidate.exact or candidate.coarse, candidate.lost, candidate.share < NEARLY, -candidate.bits
     return 2 if isinstance(candidate.law, Same) else int(not replaces(candidate.law, schema)), *order
 
 
 def _turned(candidate: Candidate) -> list[Candidate]:
-    """The same orders, with the lesser column changed where the greater cannot be."""
+    """The same orders, but moving the lesser column if the greater cannot be moved."""
     law = candidate.law
     if not isinstance(law, AtLeast):
         return []
@@ -226,7 +227,7 @@ def _is_turned(own: Law, law: Law) -> bool:
 
 
 def _circles(chosen: Sequence[Candidate], fresh: Candidate, later: dict[int, set[int]], schema: Schema) -> bool:
-    """Whether the laws have no valid order with this one; otherwise `later` (the laws after each) is updated."""
+    """Whether adding this law would leave no valid order; otherwise update `later` (the laws after each)."""
     new = len(chosen)
     after = {k for k, c in enumerate(chosen) if must_precede(fresh.law, c.law, schema)}
     before = {k for k, c in enumerate(chosen) if must_precede(c.law, fresh.law, schema)}
@@ -245,7 +246,7 @@ def _circles(chosen: Sequence[Candidate], fresh: Candidate, later: dict[int, set
 
 
 def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor: int) -> Laws:
-    """Laws from sentences; one that cannot be read, does not hold or contradicts another is an error."""
+    """Parse the given sentences; one that cannot be parsed, does not hold or contradicts another is an error."""
     frame = Frame.read(df, schema)
     laws = [parse(text, schema) for text in texts]
     second = [law for law in laws if isinstance(law, Share) and law.without]
@@ -260,10 +261,10 @@ def given_laws(texts: Sequence[str], df: pd.DataFrame, schema: Schema, *, floor:
         if isinstance(law, Demand) and law.target in computed:
             owner = next(own for own in chosen if replaces(own, schema) and law.target in own.writes)
             raise SchemaError(
-                f"constraints {owner.text!r}, {law.text!r} cannot both be kept: {law.target!r} is computed; demand it "
-                f"of {listed(owner.reads)} instead"
+                f"constraints {owner.text!r}, {law.text!r} cannot both be kept: {law.target!r} is computed; restrict "
+                f"{listed(owner.reads)} instead"
             )
-    # What is computed exactly follows from its parts: a law that would put it right is not needed.
+    # A column that is computed exactly needs no law that corrects it.
     needed = [law for law in laws if replaces(law, schema) or isinstance(law, AtLeast) or not {*law.writes} <= computed]
     lost = [law for law in needed if not any(law is own or _is_turned(own, law) for own in chosen)]
     if lost:
@@ -280,7 +281,7 @@ def parse(text: str, schema: Schema) -> Law:
     text = turned(text)
     words, near = unsaid(text)
     single = words.endswith(SINGLE)
-    # Forms with words of their own first: `area = 0 where garage is missing` is not a sum.
+    # Forms with distinctive words first: `area = 0 where garage is missing` is not a sum.
     for form in sorted(FORMS.values(), key=lambda form: form.law.form not in WORDED):
         computed = issubclass(form.law, Computed)
         law = form.parse(words.removesuffix(SINGLE).removesuffix(OR_ZERO) if computed else text, schema)
@@ -316,21 +317,21 @@ def _refuse_rivals(laws: Sequence[Law], schema: Schema) -> None:
         for name in law.writes if replaces(law, schema) else ():
             if name in owners:
                 raise SchemaError(
-                    f"constraints {owners[name].text!r}, {law.text!r} cannot all be kept: both say what {name!r} is; "
-                    f"drop one"
+                    f"constraints {owners[name].text!r}, {law.text!r} cannot all be kept: both compute {name!r}; drop "
+                    "one"
                 )
             owners[name] = law
 
 
 def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> tuple[Laws, Frame]:
-    """Laws in the order in which they are expressed, each learned on what those before leave, and what is left.
+    """Return the laws in the order of expression, each learned on the frame left by those before, and the final frame.
 
-    Laws that put right are learned without the cells that are filled only because a gap goes with another.
+    Laws that correct rows are learned without cells that were only filled because another column is empty.
     """
     learned: list[Law] = []
     unfilled = frame
     for law in in_order(limited(_beside(laws, schema)), schema):
-        own = law.learn(unfilled if isinstance(law, PutsRight) else frame, floor)
+        own = law.learn(unfilled if isinstance(law, Correcting) else frame, floor)
         learned.append(own)
         same = unfilled is frame
         frame, before = own.express(frame), frame
@@ -342,7 +343,7 @@ def _learned(schema: Schema, laws: Sequence[Law], frame: Frame, floor: int) -> t
 
 
 def _beside(laws: Sequence[Law], schema: Schema) -> list[Law]:
-    """The same laws; those that fill gaps do so only where no other law computes the column."""
+    """The same laws, but those that fill gaps skip columns computed by another law."""
     computed = {name for law in laws if replaces(law, schema) for name in law.writes}
     return [
         replace(law, fills=False) if isinstance(law, Together) and law.member.name in computed else law for law in laws

@@ -1,4 +1,4 @@
-"""Finds clock times written as numbers, and what relates them around midnight."""
+"""Finds clock times written as numbers, and relations between them modulo one day."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MIN_SAVED = 1.0
 MIN_THERE = 0.98
 """Minimum share of the target's rows in which a near law applies."""
 LAST = 0.01
-"""Bits of a law that only says how a number is written: every other law about it comes first."""
+"""Bits of a law that only describes how a number is written: every other law for the column comes first."""
 
 
 def clock_columns(search: Search) -> dict[Name, str]:
-    """Numeric columns that are clock times or month numbers, with how they are written."""
+    """Numeric columns that are clock times or month numbers, with their notation."""
     return search.once("clocks", _clock_columns)
 
 
@@ -45,7 +45,7 @@ def _clock_columns(search: Search) -> dict[Name, str]:
 
 
 def find_numbers(search: Search) -> Sequence[Candidate]:
-    """Clock times that no other law explains."""
+    """Find clock times that no other law explains."""
     return [
         Candidate(ClockNumber(target=name, notation=notation), LAST, exact=False)
         for name, notation in clock_columns(search).items()
@@ -53,7 +53,7 @@ def find_numbers(search: Search) -> Sequence[Candidate]:
 
 
 def find_sums(search: Search) -> Sequence[Candidate]:
-    """Clock times that follow from others, and minutes between them."""
+    """Find clock times that follow from others, and minutes between them."""
     clocks = [name for name, notation in clock_columns(search).items() if notation == CLOCK]
     stamps = [c.name for c in search.frame.schema.columns if c.kind == DATETIME]
     if not clocks:
@@ -101,7 +101,7 @@ def _between(
             yield from _exact(start, end, name, share, (bits, search.length(count, 1.0)), search)
             return
         if known.sum() < MIN_THERE * (~np.isnan(minutes[end])).sum():
-            continue  # where minutes are missing, the residual would be the whole difference
+            continue  # with missing minutes, the residual would be the whole difference
         length = search.length(_centred(left), 1.0)
         if best is None or length < best[0]:
             best = length, name
@@ -129,7 +129,7 @@ def _exact(
 
 
 def _centred(gap: Floats) -> Floats:
-    """Minutes in the day that begins in the emptiest hour."""
+    """Minutes of a day that starts in the emptiest hour."""
     there = gap[~np.isnan(gap)]
     counts = np.histogram(there, bins=24, range=(0, DAY))[0]
     first = int(np.argmin(counts)) * 60

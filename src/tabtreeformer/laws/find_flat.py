@@ -1,7 +1,7 @@
-"""Finds what flat values stand for: a fare that is 52 between an airport and a city, and hardly anywhere else.
+"""Finds conditions for flat values: a fare that is 52 between an airport and a city, and hardly anywhere else.
 
-A flat value is one that far more rows have than the values next to it. Two sorts of laws are about it: pairs of labels
-that imply it (a flat fare depends on both ends of a ride), and a label that it hardly ever occurs without.
+A flat value is far more frequent than the values next to it. There are two kinds of laws: pairs of labels that imply it
+(a flat fare depends on both ends of a ride), and a label without which it hardly ever occurs.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from .states import Both, State
 MIN_VALUES = 30
 """Minimum distinct values of a number that has flat values."""
 MIN_SPIKE, MIN_ROWS = 5.0, 50
-"""Minimum ratio of the rows with a flat value to those with either value next to it, and minimum number of rows."""
+"""Minimum ratio of the rows with a flat value to those with an adjacent value, and minimum number of rows."""
 MAX_SHARE = 0.2
 MAX_LABELS = 500
-"""Maximum distinct labels of a column; only those of enough rows are read."""
+"""Maximum distinct labels of a column; only labels of enough rows are read."""
 MIN_LIFT = 2.0
 """Minimum ratio of a flat value's share in the rows of a label to its share in all rows."""
 MIN_PAIR, MAX_PAIRS = 20, 6
 """Minimum rows of a pair of labels, and maximum number of pairs per value."""
 MIN_COVERED, MIN_FEWER = 0.9, 10.0
-"""Minimum share of a flat value's rows that have the label, and how many times as many would lack it if it were as
-common as beside other values."""
+"""Minimum share of a flat value's rows that have the label, and minimum factor by which more rows would lack it if the
+label were as common as elsewhere.
+"""
 MIN_PART = 0.2
 """Minimum share of a flat value's rows that each of two labels covers."""
 
@@ -63,7 +64,7 @@ class _Labels:
 
 
 def find_pairs(search: Search) -> Sequence[Candidate]:
-    """Pairs of labels in whose rows a number always has its flat value, though neither label implies it alone."""
+    """Find pairs of labels that imply a flat value, though neither does alone."""
     spikes = search.once("spikes", _spikes)
     if not spikes:
         return []
@@ -80,7 +81,7 @@ def find_pairs(search: Search) -> Sequence[Candidate]:
 
 
 def find_only(search: Search) -> Sequence[Candidate]:
-    """Labels without which a number hardly ever has its flat value: one, or the same one of two columns."""
+    """Find labels without which a flat value hardly ever occurs: one label, or the same in either of two columns."""
     spikes = search.once("spikes", _spikes)
     if not spikes:
         return []
@@ -95,7 +96,7 @@ def find_only(search: Search) -> Sequence[Candidate]:
 
 
 def _spikes(search: Search) -> list[tuple[State, Mask]]:
-    """Flat values of numbers on a grid, and their rows; 0 means "none", which other laws are about."""
+    """Flat values of numbers on a grid, and their rows; 0 is excluded, because other laws handle it."""
     numbers, found = search.numbers, list[tuple[State, Mask]]()
     for place, name in enumerate(search.numbers.names):
         if numbers.distinct[place] < MIN_VALUES or numbers.decimals[place] is None or name in search.computed:
@@ -112,7 +113,7 @@ def _spikes(search: Search) -> list[tuple[State, Mask]]:
 
 
 def _pairs(flat: State, mask: Mask, labels: _Labels, floor: int) -> list[tuple[State, State]]:
-    """Pairs that imply the value, each with rows that those before do not have."""
+    """Pairs that imply the value, each covering rows that earlier pairs do not."""
     share, own = float(mask.mean()), mask.astype(np.float32)
     rows, kept = labels.masks.sum(1), labels.masks @ own
     lifted = np.flatnonzero((kept >= MIN_PAIR) & (kept < rows) & (kept >= MIN_LIFT * share * rows))
@@ -127,7 +128,7 @@ def _pairs(flat: State, mask: Mask, labels: _Labels, floor: int) -> list[tuple[S
             [_all_among(h, int(kept[i]), int(rows[i])) if s else 0.0 for h, s in zip(hits, sure, strict=True)]
         )
         sure &= chance < np.log(MAX_P / tests)
-        sure &= kept < rows  # a label that implies it alone needs no other
+        sure &= kept < rows  # a label that implies it alone needs no second one
         for j in np.flatnonzero(sure):
             if labels.states[j].name != labels.states[i].name:
                 found.append(
@@ -137,13 +138,13 @@ def _pairs(flat: State, mask: Mask, labels: _Labels, floor: int) -> list[tuple[S
 
 
 def _all_among(drawn: float, kept: int, rows: int) -> float:
-    """Log of the probability that all of some rows, drawn from others without replacement, are among the kept ones."""
+    """Log of the probability that all `drawn` of the `rows`, drawn without replacement, are among the `kept` ones."""
     ways = [math.lgamma(n + 1) - math.lgamma(n - drawn + 1) for n in (kept, rows)]
     return ways[0] - ways[1]
 
 
 def _cover(found: list[tuple[State, State, Mask]], least: int) -> Iterator[tuple[State, State]]:
-    """The pairs with most rows, while each has enough rows that those before do not have."""
+    """The pairs with the most rows, as long as each adds enough new rows."""
     left = np.ones(len(found[0][2]) if found else 0, dtype=bool)
     for _ in range(MAX_PAIRS):
         counts = [int((mask & left).sum()) for _, _, mask in found]
@@ -155,8 +156,9 @@ def _cover(found: list[tuple[State, State, Mask]], least: int) -> Iterator[tuple
 
 
 def _needed(flat: State, mask: Mask, labels: _Labels, numbers: NDArray[np.float64]) -> tuple[State, ...]:
-    """The label, or the same label in two columns, that nearly all rows with the value have and few with another."""
-    others = ~mask & ~np.isnan(numbers) & (numbers != 0)  # that a tip of 0 is cash says nothing of a tip of 2
+    """The label, or the same label in two columns, that nearly all rows with the value have and few others."""
+    # rows with a tip of 0 are cash, which says nothing about a tip of 2
+    others = ~mask & ~np.isnan(numbers) & (numbers != 0)
     own, n = mask.astype(np.float32), float(mask.sum())
     covered = labels.masks @ own / n
     near = [int(i) for i in np.flatnonzero(covered >= MIN_PART) if labels.states[i].name != flat.name]

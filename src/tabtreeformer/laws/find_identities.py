@@ -1,8 +1,9 @@
 """Finds sums of up to six columns that hold to the last decimal, also among columns that nearly copy each other.
 
-Each column becomes one 64-bit number: its values in a few rows, each times a random weight. A sum of columns then has
-the sum of their numbers, so that columns which add up are found by looking sums up in sorted tables, without any
-correlation: that of a net pay with a tax which is a share of the gross says nothing about which columns add up.
+Each column is hashed to one 64-bit number: a random linear combination of its values in a few rows. The hash of a sum
+of columns is the sum of their hashes, so columns that add up are found by looking up sums in sorted tables.
+Correlations are not needed, which matters because they can mislead: net pay correlates with a tax that is a share of
+the gross pay.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from .search import Candidate, Search
 PROBES = 24
 """Rows per number."""
 TRIES = 3
-"""Different rows are tried, because each try fails if one of its rows breaks a law."""
+"""Number of tries with different rows, because a try fails if one of its rows breaks the law."""
 MAX_PAIRS, MAX_TRIPLES = 160, 40
-"""Maximum columns of which pairs and triples are looked up."""
+"""Maximum number of columns for pairs and triples."""
 MAX_DECIMALS = 6
 MIN_SHARE = 0.9
 MAX_FOUND = 200
 
 Signs = tuple[tuple[int, int], ...]
-"""Column and sign of each member of a sum that is 0."""
+"""Column and sign of each term of a sum that is 0."""
 
 
 def find(search: Search) -> list[Candidate]:
-    """Independent sums of columns, the narrowest first, each in all orientations that can be computed."""
+    """Find independent sums of columns, shortest first, each in all orientations that can be computed."""
     numbers = search.numbers
     gridded = [d is not None and d <= MAX_DECIMALS for d in numbers.decimals]
     usable = np.flatnonzero(np.array(gridded, dtype=bool) & (numbers.distinct >= 2))
@@ -69,7 +70,7 @@ def _sums(usable: NDArray[np.int64], counts: NDArray[np.float64]) -> Iterator[Si
     weights = np.random.default_rng(0).integers(1, 2**62, len(counts), dtype=np.int64)
     with np.errstate(over="ignore"):
         hashes = (counts[:, there].astype(np.int64) * weights[:, None]).sum(0)
-    _, first = np.unique(hashes, return_index=True)  # of copies, one
+    _, first = np.unique(hashes, return_index=True)  # one of several copies
     columns, hashes = usable[there[np.sort(first)]], hashes[np.sort(first)]
     if not 3 <= len(columns) <= MAX_PAIRS:
         return
@@ -83,7 +84,7 @@ def _sums(usable: NDArray[np.int64], counts: NDArray[np.float64]) -> Iterator[Si
 
 
 def _signed(n: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All sets of columns with all signs but those of their mirror image: (S, width) each."""
+    """All sets of columns with all signs, up to a global sign: (S, width) each."""
     sets = np.array(list(combinations(range(n), width)), dtype=np.int64)
     signs = np.array([[1, *(1 - 2 * (k >> i & 1) for i in range(width - 1))] for k in range(2 ** (width - 1))])
     return np.repeat(sets, len(signs), axis=0), np.tile(signs, (len(sets), 1))
@@ -95,7 +96,7 @@ def _matches(
     columns: NDArray[np.int64],
     hashes: NDArray[np.int64],
 ) -> Iterator[Signs]:
-    """Pairs of signed sets, one of each table, that add up to 0 and share no column."""
+    """Pairs of signed sets, one from each table, that add up to 0 and share no column."""
     with np.errstate(over="ignore"):
         own, other = ((signs * hashes[sets]).sum(1) for sets, signs in (left, right))
         order = np.argsort(other)
@@ -114,7 +115,7 @@ def _matches(
 
 
 def _fit(signs: Signs, search: Search) -> tuple[int, Fit] | None:
-    """The sum for its total: the column of a sign of its own, or else the one with the largest values."""
+    """The sum, solved for its total: the only column with its sign, or otherwise the one with the largest values."""
     matrix = search.numbers.matrix[search.rows[0]][:, [c for c, _ in signs]]
     known = matrix[~np.isnan(matrix).any(1)]
     factors = np.array([s for _, s in signs])

@@ -1,8 +1,8 @@
-"""Finds sums that hold in nearly every row, or leave a residual of few values.
+"""Finds sums that hold in nearly every row, or leave a residual with few values.
 
-For each target, columns are added one by one, each time the one that explains most of what is left (orthogonal matching
-pursuit, on the rows in which all of them have a value), and fitted by least absolute deviations, which is robust to
-rows that break the law. Factors are rounded to whole numbers and the sum is checked row by row.
+For each target, columns are added one by one, each time the one that explains the residual best (orthogonal matching
+pursuit, on rows without missing values). Factors are fitted by least absolute deviations, which is robust to rows that
+break the law, and rounded to integers. The sum is then checked row by row.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ Floats = NDArray[np.float64]
 MAX_TERMS = 8
 MAX_FACTOR = 24
 PLACES = (60, 100, 365, 1_000, 1_440, 3_600, 10_000, 86_400, 1_000_000)
-"""Larger factors that are tried: digits of dates and clock times written as one number, and units of time."""
+"""Larger factors to try: places of dates and clock times written as one number, and units of time."""
 MIN_VALUES, MIN_PART_VALUES = 10, 2
 """Minimum number of different values of a total and of a part."""
 MIN_ROWS = 50
 """Minimum number of rows that have all parts."""
 FIT_ROWS = 1_500
-"""Rows that factors are fitted on."""
+"""Rows used to fit factors."""
 PROBES = 40
-"""Rows that sums of two columns are tried on."""
+"""Rows used to test sums of two columns."""
 MIN_SHARE = 0.9
-"""Minimum share of the rows in which a law applies that keep it, for an identity."""
+"""For an identity: minimum share of applicable rows that keep it."""
 MIN_CORRELATION = 0.1
 FEW_VALUES, FEW_SHARE = 40, 0.9
-"""A residual has few values if this many cover this share of the rows."""
+"""A residual has few values if this many values cover this share of the rows."""
 SHORTER = 0.5
 """… and it must take at most this share of the target's bits."""
 OFTEN_ZERO = 0.05
-"""A part that is 0 in a larger share of rows is never computed: it would lose its zeros."""
+"""A part that is 0 in more than this share of rows is never computed: it would lose its zeros."""
 MINUS_PENALTY = 0.25
-"""Weight of the bits of a difference where another column is the total, which is computed rather than its parts."""
+"""Weight of the bits saved by a difference if another column is the total, which is the better one to compute."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Whole factors of some columns, and how well they give the target."""
+    """Integer factors of some columns, and how well the sum matches the target."""
 
     parts: tuple[int, ...]
     factors: tuple[int, ...]
     constant: float
     share: float
-    """Share of rows that keep it, of those that have all parts."""
+    """Share of rows without missing parts that keep it."""
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Sums in all orientations that can be computed, the best of each first."""
+    """Find sums in all orientations that can be computed, the best of each first."""
     numbers = search.numbers
     useful = np.flatnonzero(numbers.distinct >= MIN_PART_VALUES)
     if len(useful) < 2:
@@ -78,7 +78,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns on one scale, for correlations: 0 where missing."""
+    """Standardised columns, for correlations; 0 where missing."""
 
     scaled: Floats
     present: NDArray[np.bool_]
@@ -97,7 +97,7 @@ def standardized(matrix: Floats) -> Columns:
 def _fits(
     target: int, useful: NDArray[np.int64], view: Columns, numbers: Numbers, seen: NDArray[np.int64]
 ) -> Iterator[Fit]:
-    """The sum for a target that most rows keep, if any: first identities, then sums with a residual of few values."""
+    """The sum for a target, if any: first identities, then sums with a residual of few values."""
     matrix = numbers.matrix[seen]
     goal = matrix[:, target]
     parts: list[int] = []
@@ -133,7 +133,9 @@ def _fits(
 
 
 def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Numbers) -> Fit | None:
-    """The sum or difference of two columns, pair by pair, because what near copies leave correlates with nothing."""
+    """The sum or difference of two columns. All pairs are tried, because the residual of near copies correlates with
+    nothing.
+    """
     others = useful[useful != target]
     known = matrix[np.flatnonzero(~np.isnan(matrix[:, target]))]
     probe = known[np.argsort(np.isnan(known).sum(1), kind="stable")[:PROBES]]
@@ -158,7 +160,7 @@ def _of_two(target: int, useful: NDArray[np.int64], matrix: Floats, numbers: Num
 def next_part(
     rest: Floats, rows: NDArray[np.bool_], view: Columns, taken: set[int], useful: NDArray[np.int64]
 ) -> int | None:
-    """The column that correlates most with what is left."""
+    """The column that correlates most with the residual."""
     own = np.where(rows, rest, 0.0)
     cross = own @ view.scaled
     power = (own**2) @ view.present
@@ -174,7 +176,7 @@ def next_part(
 
 
 def least_deviations(parts: Floats, goal: Floats, step: float) -> tuple[Floats, float]:
-    """Factors and constant of least absolute deviations, by reweighted least squares."""
+    """Factors and constant by least absolute deviations (iteratively reweighted least squares)."""
     if len(goal) > FIT_ROWS:
         some = np.linspace(0, len(goal) - 1, FIT_ROWS).astype(np.int64)
         parts, goal = parts[some], goal[some]
@@ -205,7 +207,7 @@ def _rounded(
     numbers: Numbers,
     target: int,
 ) -> Fit | None:
-    """Whole factors near those fitted, and how many rows keep the sum; None where none are near."""
+    """Integer factors near the fitted ones, and how many rows keep the sum; None if none are near."""
     whole = np.rint(factors)
     odd = (np.abs(whole) > MAX_FACTOR) & ~np.isin(np.abs(whole), PLACES)
     if odd.any() or not whole.any():
@@ -227,7 +229,7 @@ def _rounded(
 
 
 def oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
-    """The law for the target, and for other columns of the same sum that may be computed from it."""
+    """The law for the target, and for other columns of the same sum that can be computed from it."""
     numbers = search.numbers
     columns = (target, *fit.parts)
     factors = (-1, *fit.factors)
@@ -241,13 +243,13 @@ def oriented(target: int, fit: Fit, search: Search) -> Iterator[Candidate]:
         ordered = tuple(sorted(terms, key=lambda term: (term[0] < 0, numbers.names.index(term[1]))))
         own = columns[place]
         law = Linear(target=numbers.names[own], terms=ordered, constant=sign * fit.constant)
-        candidate = _judged(law, own, search, main=place == 0, has_total=a_total)
+        candidate = _checked(law, own, search, main=place == 0, has_total=a_total)
         if candidate is not None:
             yield candidate
 
 
-def _judged(law: Linear, own: int, search: Search, *, main: bool, has_total: bool) -> Candidate | None:
-    """What the law saves on held-out rows; None where it does not hold there, or a term changes nothing."""
+def _checked(law: Linear, own: int, search: Search, *, main: bool, has_total: bool) -> Candidate | None:
+    """What the law saves on held-out rows; None if it does not hold there, or a term has no effect."""
     numbers, held = search.numbers, search.rows[1]
     if numbers.distinct[own] < MIN_VALUES:
         return None
@@ -280,12 +282,13 @@ def _judged(law: Linear, own: int, search: Search, *, main: bool, has_total: boo
         return None
     exact = bool(obeys[there].all())
     weight = (MINUS_PENALTY if difference and has_total else 1.0) * (1.0 if main else 0.999)
-    weight *= 1 + 1e-6 * own if len(places) > 1 else 1 + 1e-2 * own / len(numbers.names)  # of copies, the later one
+    # prefer the later one of two copies
+    weight *= 1 + 1e-6 * own if len(places) > 1 else 1 + 1e-2 * own / len(numbers.names)
     return Candidate(replace(law, exact=exact), saved * weight, exact, share)
 
 
 def _idle(law: Linear, places: list[int], numbers: Numbers, goal: Floats, obeys: NDArray[np.bool_], floor: int) -> bool:
-    """Whether some part changes nothing, or nearly so: the law would hold as often without it."""
+    """Whether some part has hardly any effect: the law would hold as often without it."""
     for (_, _name), place in zip(law.terms, places, strict=True):
         part = numbers.matrix[:, place]
         moves = obeys & (part != np.median(part[obeys])) if obeys.any() else obeys

@@ -1,8 +1,8 @@
-"""Searches for columns that are a function of one to three others.
+"""Finds columns that are a function of one to three others.
 
-Exactness alone proves nothing: any column is a function of a key that hardly ever repeats. What counts are the further
-rows of each key: how unlikely it is that they agree with its first row if the key adds nothing to the other keys. So a
-key that is redundant beside a true one has no evidence of its own.
+An exact fit alone proves nothing: any column is a function of a key that hardly ever repeats. The evidence is in the
+repeated rows of each key: how unlikely is it that they agree with the first one if the key adds nothing to the other
+keys? A key that is redundant given a true one therefore has no evidence.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ MAX_VALUES = 1000
 MIN_REPEATS = 3
 """Minimum number of rows per combination, on average."""
 MIN_NATS = 30.0
-"""Minimum evidence against chance of every key, given the other keys."""
+"""Minimum evidence for every key, given the other keys."""
 NATS_PER_KEY = 7.0
 """Cost of naming a key: 10 bits."""
 MIN_COVERED = 0.8
-"""Minimum share of rows whose combination enough rows have."""
+"""Minimum share of rows with a sufficiently frequent combination."""
 MAX_NUMBERS = 128
-"""A number with more values than this is not a key, because values between those of the rows are drawn too."""
+"""A number with more values than this cannot be a key, because new values between them can be drawn."""
 PROBES = 1500
-"""Rows that candidates are tried on first."""
+"""Rows on which candidates are tested first."""
 MIN_NEAR_VALUES, MAX_EXCEPTIONS = 10, 0.005
 """Minimum values of a column that is nearly a function of a key, and maximum share of its rows that break it, of those
 that do not have its most common value: exceptions are not learned, so they must be slips and not a rare answer."""
 NEARLY_TOLD = 0.9
 """Minimum share of a column's information that keys must have for their slips to be counted."""
 BEAM, NEAREST = 4, 40
-"""Combinations that are extended, and columns that are tried with them."""
+"""Number of combinations to extend, and of columns to try with them."""
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Codes of all columns that may be a target, and which of them may be a key."""
+    """Codes of all possible targets, and which of them can be a key."""
 
     names: list[Name]
     coded: list[Coded]
@@ -57,12 +57,12 @@ class _Columns:
 
     @cached_property
     def probed(self) -> list[Codes]:
-        """Codes of each column in the rows that are tried first, without holes."""
+        """Codes of each column in the probe rows, renumbered consecutively."""
         return [compact(own[self.probes]) for own in self.matrix]
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """All columns that are a function of others, each with the fewest and smallest keys."""
+    """Find all columns that are a function of others, each with the fewest and smallest keys."""
     frame = search.frame
     columns = _read(frame)
     if len(columns.names) < 2:
@@ -203,7 +203,7 @@ def _whole(columns: _Columns, keys: Sequence[int]) -> Codes:
 
 
 def _covered(columns: _Columns, keys: Sequence[int], floor: int) -> bool:
-    """Whether combinations that enough rows have cover most of the table."""
+    """Whether sufficiently frequent combinations cover most of the table."""
     counts = np.bincount(_whole(columns, keys))
     return bool(
         counts[counts >= floor].sum() >= MIN_COVERED * counts.sum() and counts.sum() >= MIN_REPEATS * len(counts)
@@ -211,7 +211,7 @@ def _covered(columns: _Columns, keys: Sequence[int], floor: int) -> bool:
 
 
 def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
-    """Whether further rows of the combinations agree more often than by chance, whichever key is left out."""
+    """Whether repeated rows of the combinations agree more often than by chance, whichever key is left out."""
     whole, own = _whole(columns, keys), columns.matrix[target]
     price = MIN_NATS + NATS_PER_KEY * len(keys)
     for left_out in keys:
@@ -223,7 +223,7 @@ def _evidence(columns: _Columns, target: int, keys: Sequence[int]) -> bool:
 
 
 def _nats(fine: Codes, coarse: Codes, target: Codes) -> float:
-    """Evidence of the further rows of each fine key that the coarse key does not explain.
+    """Evidence in the repeated rows of each fine key that the coarse key does not explain.
 
     Rows with the most common value of their coarse key prove nothing, because most fine keys have only that one.
     """
@@ -248,7 +248,7 @@ def _candidate(search: Search, columns: _Columns, target: int, keys: Sequence[in
 
 
 def _companion(search: Search, columns: _Columns, keys: Sequence[int]) -> Candidate:
-    """The law that only known combinations of keys are written; the key with the fewest values is changed."""
+    """A law that keeps combinations of keys to known ones; the key with the fewest values is changed."""
     by_size = sorted(keys, key=lambda k: columns.coded[k].size)
     law = Combination(columns.names[by_size[0]], tuple(columns.names[k] for k in by_size[1:]))
     return Candidate(law.learn(search.frame, search.floor), 0.01, exact=False, share=1.0)

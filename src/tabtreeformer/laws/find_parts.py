@@ -1,4 +1,4 @@
-"""Finds columns that are parts of times, on the clock of the time itself, of a zone, or some hours apart."""
+"""Finds columns that are parts of times, in the time's own clock, in another time zone, or shifted by hours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZONES = (
     *("Europe/London", "Europe/Berlin", "Europe/Helsinki", "Europe/Istanbul", "Africa/Cairo"),
     *("Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland"),
 )
-"""Tried where the parts of a time are not those of its own clock."""
+"""Tried if the parts of a time do not match its own clock."""
 OFFSETS = (*range(-12, 0), *range(1, 15), 5.5, 9.5)
 PROBES = 300
 MIN_PROBE, MIN_SHARE = 0.97, 0.97
@@ -29,21 +29,21 @@ MIN_PROBE, MIN_SHARE = 0.97, 0.97
 MIN_ROWS = 50
 MAX_LABELS = 60
 NAMED = ("month", "weekday (Monday is 0)", "quarter", "weekend", "hour", "year", "month number", "day number", "week")
-"""Parts that labels may name."""
+"""Parts that can have a name."""
 MIN_YEARS, FIRST, LAST = 3, 1500, 2200
-"""Years that times must span for another year to be near theirs, and the range of numbers that are years."""
+"""Minimum span of times in years for finding a nearby year, and the range of numbers that can be years."""
 MIN_SAVED = 1.0
-"""Bits per row that writing a year as a difference must save."""
+"""Minimum bits per row saved by writing a year as a difference."""
 LONG = ("days since 1970", "hours since 1970", "seconds since 1970", "milliseconds since 1970", "day number")
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Numbers that are parts of times."""
+    """Find numbers that are parts of times."""
     return [candidate for candidate in search.once("parts", _all) if isinstance(candidate.law, Part)]
 
 
 def find_named(search: Search) -> Sequence[Candidate]:
-    """Labels that name parts of times."""
+    """Find labels that name parts of times."""
     return [candidate for candidate in search.once("parts", _all) if isinstance(candidate.law, NamedPart)]
 
 
@@ -70,7 +70,7 @@ def _each(search: Search) -> Iterator[Candidate]:
 
 
 def _of(stamp: Name, numbers: dict[Name, NDArray[np.float64]], probe: Frame, search: Search) -> Iterator[Candidate]:
-    """Parts of one time: on its own clock, and on that of the first shift that explains others exactly."""
+    """Parts of one time: in its own clock, and in the first other clock that explains further columns exactly."""
     left, named = dict(numbers), [Source(name=stamp)]
     for source in _shifts(stamp):
         found = list(_matches(source, tuple(PARTS), left, probe, search))
@@ -102,12 +102,13 @@ def _matches(
     stamps = source.stamps(probe).array if left else None  # without an index around each part
     for part in parts if left else ():
         if (source.zone or source.hours) and part in ("minute", "second", *LONG, "weekend", "quarter"):
-            continue  # minutes and seconds are the same everywhere, and others are too coarse to distinguish zones
+            # minutes and seconds are the same in all zones, and the other parts are too coarse to tell zones apart
+            continue
         values = PARTS[part](stamps)
         for name, (there, own) in list(left.items()):
             if np.mean(values[there] == own) >= MIN_PROBE:
                 law = Part(target=name, part=part, source=source.name, zone=source.zone, hours=source.hours)
-                candidate = _judged(law, search)
+                candidate = _checked(law, search)
                 if candidate is not None:
                     del left[name]
                     yield candidate
@@ -126,7 +127,7 @@ def _whole_numbers(
             yield name, (there, own[there])
 
 
-def _judged(law: Part, search: Search) -> Candidate | None:
+def _checked(law: Part, search: Search) -> Candidate | None:
     frame = search.frame
     learned = law.learn(frame, search.floor)
     applies, kept = learned.holds(frame)
@@ -142,7 +143,7 @@ def _judged(law: Part, search: Search) -> Candidate | None:
 
 
 def _seasons(stamp: Name, search: Search) -> Iterator[Candidate]:
-    """Years that are near those of a time without being the same: seasons, school years, model years."""
+    """Years that are close to the year of a time but not equal: seasons, school years, model years."""
     frame, numbers = search.frame, search.numbers
     years = np.where(frame.gaps(stamp), np.nan, Source(name=stamp).part(frame, "year"))
     if np.nanmax(years, initial=0) - np.nanmin(years, initial=9999) < MIN_YEARS:
@@ -160,7 +161,7 @@ def _seasons(stamp: Name, search: Search) -> Iterator[Candidate]:
 
 
 def _days(stamp: Name, stamps: Sequence[Name], search: Search) -> Iterator[Candidate]:
-    """Other times that are the day of this one."""
+    """Other columns that are the date of this time."""
     schema = search.frame.schema
     for other in stamps:
         if other != stamp and str(schema.column(other).zone) == str(schema.column(stamp).zone):
@@ -199,7 +200,7 @@ def _named(source: Source, search: Search) -> Iterator[Candidate]:
 
 
 def _is_function(parts: NDArray[np.int64], codes: NDArray[np.int64], n_labels: int) -> bool:
-    """Whether each value of the part has one label, in too many rows for that to be chance."""
+    """Whether each value of the part has one label, with too many rows for that to be chance."""
     own, values = pd.factorize(parts)
     if not 2 <= len(values) <= MAX_LABELS or n_labels > len(values) or len(values) * 5 > len(parts):
         return False

@@ -1,9 +1,8 @@
 """Finds products of powers: `area = side * side`, `bmi = weight / height / height`, `pay = 1.5 * hours * rate`.
 
-Logarithms of positive numbers add up: columns are added one by one, fitted by least absolute deviations, and their
-exponents rounded to whole numbers. What a percentage leaves or adds (100 - x, 1 + x) takes part as a column of its
-own. The constant is the shortest number that rounding allows. The result is checked to the last decimal, as for all
-products.
+Products become sums of logarithms: columns are added one by one, fitted by least absolute deviations, and their
+exponents rounded to integers. Complements of percentages (100 - x, 1 + x) are further columns. The constant is the
+shortest number that rounding allows. The result is checked to the last decimal, as for all products.
 """
 
 from __future__ import annotations
@@ -15,39 +14,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .find_linear import Columns, least_deviations, next_part, standardized
-from .find_product import judged_stored
+from .find_product import checked_in_32_bits
 from .product import Product, divisor_of, scaled
 from .search import Candidate, Search
 
 Floats = NDArray[np.float64]
 
 ROWS = 1_000
-"""Rows that exponents are fitted on."""
+"""Rows used to fit exponents."""
 MAX_PARTS, MAX_EXPONENT = 4, 3
 MIN_VALUES = 10
 MIN_ROWS = 50
 MAX_BELOW = 0.1
-"""Maximum share of rows in which a column is below 0; zeros are left out, because zeros times anything are 0."""
+"""Maximum share of negative numbers in a column; zeros are ignored, because zero times anything is 0."""
 MARGIN = 0.06
-"""Maximum distance of a fitted exponent from a whole number."""
+"""Maximum distance of a fitted exponent from an integer."""
 CLOSE = 0.02
 """Maximum median distance of the logarithms for a product."""
 MAX_SHIFTED, MAX_PERCENTAGES = 60, 60
 """Maximum number of columns like 100 - x, and of values of x."""
 MAX_AGAIN, ROUNDS = 60, 6
-"""Up to this many columns, each target is tried this many times, each time without the column explaining it best."""
+"""With up to this many columns, each target is tried this many times, leaving out the best column of the previous try.
+"""
 MAX_DIGITS = 5
-"""Digits of a constant, or of the number whose inverse it is."""
+"""Maximum digits of a constant, or of its inverse."""
 
 
 @dataclass(frozen=True)
 class Factors:
-    """What products are made of: columns as they are, then columns like 100 - x."""
+    """Possible factors of products: the columns, followed by columns like 100 - x."""
 
     matrix: Floats
     """(N, F)."""
     sources: tuple[tuple[int, float, int], ...]
-    """Per factor: the column, and for 100 - x the constant and the sign (0 for a column as it is)."""
+    """Per factor: the column, and for 100 - x the constant and the sign (0 for a plain column)."""
     allowed: NDArray[np.int64]
     targets: NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Factors:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Products of powers, and columns times an unusual constant."""
+    """Find products of powers, and columns times an unusual constant."""
     factors = _factors(search)
     if not len(factors.targets) or len(factors.allowed) < 2:
         return []
@@ -83,7 +83,7 @@ def find(search: Search) -> Sequence[Candidate]:
             banned = pending.pop(0)
             best, tried = _best(int(target), banned, factors, view, logs, search)
             found += [] if best is None else [best]
-            # The first column may hide the others, or be explained by what the second only nearly copies.
+            # The first column may hide the others, or be a near copy of the right one.
             pending += [banned | {part} for part in tried[: 1 if best is not None else 2]]
     return sorted(found, key=lambda c: -c.bits)
 
@@ -91,7 +91,7 @@ def find(search: Search) -> Sequence[Candidate]:
 def _best(
     target: int, banned: set[int], factors: Factors, view: Columns, logs: Floats, search: Search
 ) -> tuple[Candidate | None, list[int]]:
-    """The first product that holds, and the columns that were tried: as they are, then with 100 - x, much like x."""
+    """The first product that holds, and the columns tried: plain ones, then 100 - x, which behaves much like x."""
     first: list[int] = []
     for allowed in (factors.allowed[factors.allowed < len(search.numbers.names)], factors.allowed):
         tried: list[int] = []
@@ -106,7 +106,7 @@ def _best(
 
 
 def _factors(search: Search) -> Factors:
-    """Columns that are hardly ever negative, and what their percentages leave or add."""
+    """Columns that are hardly ever negative, and complements of percentages."""
     numbers = search.numbers
     matrix = numbers.matrix
     sources = [(k, 0.0, 0) for k in range(len(numbers.names))]
@@ -132,7 +132,7 @@ def _factors(search: Search) -> Factors:
 def _fits(
     target: int, banned: set[int], allowed: NDArray[np.int64], view: Columns, logs: Floats, parts: list[int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Factors with whole exponents whose product is a constant away from the target; `parts` records those tried."""
+    """Factors with integer exponents whose product is proportional to the target; `parts` records those tried."""
     goal = logs[:, target]
     rest, rows = np.clip(view.scaled[:, target], -4, 4), view.present[:, target].copy()
     while len(parts) < MAX_PARTS:
@@ -156,7 +156,7 @@ def _fits(
 def _checked(
     target: int, parts: Sequence[int], exponents: Sequence[int], factors: Factors, search: Search
 ) -> Candidate | None:
-    """The product with the constant and the rounding that most rows keep; None if it divides by 100 - x."""
+    """The product with the best constant and rounding; None if it divides by 100 - x."""
     numbers = search.numbers
     up = [p for p, e in zip(parts, exponents, strict=True) for _ in range(e)]
     down = [p for p, e in zip(parts, exponents, strict=True) for _ in range(-e)]
@@ -173,7 +173,7 @@ def _checked(
     shares = [1e-9] * len(slacks) + [1e-6] * (numbers.is_short(target) or not slacks)
     constant = _constant(own[seen], plain(numbers.matrix[seen]), [*zip([*slacks, 0.0], shares, strict=False)])
     if not constant or (len(up) + len(down) == 1 and float(divisor_of(constant)).is_integer()):
-        return None  # a column times a short number, which `find_product` finds
+        return None  # a column times a short number is found by `find_product`
     names = [[numbers.names[p] for p in side if p < len(numbers.names)] for side in (up, down)]
     shifted = [(factors.sources[p][1], factors.sources[p][2], numbers.names[factors.sources[p][0]])
                for p in up if factors.sources[p][2]]  # fmt: skip
@@ -184,11 +184,11 @@ def _checked(
         divisors=tuple(names[1]),
         shifted=tuple(shifted),
     )
-    return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)
+    return checked_in_32_bits(law, target, lambda matrix: scaled(plain(matrix), constant), search)
 
 
 def _constant(own: Floats, value: Floats, slacks: Sequence[tuple[float, float]]) -> float:
-    """The shortest constant, or inverse of one, that gives nearly all results, for each slack in turn."""
+    """The shortest constant, or inverse of one, that matches nearly all results, for each slack in turn."""
     there = np.isfinite(own) & np.isfinite(value) & (own > 0) & (value > 0)
     if there.sum() < MIN_ROWS:
         return 0.0

@@ -1,8 +1,9 @@
 """Finds products, quotients, percentages and conversions of units.
 
-Candidates come from a few rows (the median of the ratio to each other column or pair must be a short number), and are
-then checked in all rows that are read, to the last decimal. A percentage follows exactly from its parts, but a part
-does not follow exactly from its percentage: the grids of the columns decide, because only exact results are kept.
+Candidates come from a few rows (the median ratio to another column or pair must be a short number). They are then
+checked to the last decimal in all search rows. A percentage follows exactly from its parts, but a part does not follow
+exactly from a rounded percentage. Since only exact results are kept, the decimals of the columns decide which one is
+computed.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ MIN_VALUES, MIN_FACTOR_VALUES = 10, 2
 MIN_SHARE = 0.9
 MIN_ROWS = 50
 CONSTANTS = (1.0, 100.0, 0.01, 1000.0, 0.001, 10_000.0, 1e-4, 60.0, 3600.0, 12.0, 365.0, 1e6, 0.5, np.pi)
-"""Factors that are tried with products of two columns."""
+"""Factors tried with products of two columns."""
 MAX_COLUMNS = 80
-"""Maximum number of columns whose pairs are searched: more would take minutes."""
+"""Maximum number of columns for the search in pairs; more would take minutes."""
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Products of two columns, and columns times a constant."""
+    """Find products of two columns, and columns times a constant."""
     found = [*_scaled(search), *_pairs(search)]
     return sorted(found, key=lambda c: -c.bits)
 
@@ -58,7 +59,7 @@ def _scaled(search: Search) -> Iterator[Candidate]:
 
 
 def _straight(target: Floats, source: Floats, step: float) -> bool:
-    """Whether a few rows lie on a straight line that is not one to one, up to rounding."""
+    """Whether a few rows are on a straight line, up to rounding, other than the identity."""
     there = np.flatnonzero(~np.isnan(target) & ~np.isnan(source))[:PROBES]
     if len(there) < MIN_ROWS:
         return False
@@ -75,7 +76,7 @@ def _straight(target: Floats, source: Floats, step: float) -> bool:
 
 
 def _conversion(target: int, source: int, search: Search) -> Candidate | None:
-    """Slope and intercept as short numbers, checked to the last decimal."""
+    """The linear law with short slope and intercept, checked to the last decimal."""
     numbers = search.numbers
     x, y = numbers.matrix[:, source], numbers.matrix[:, target]
     there = ~np.isnan(x) & ~np.isnan(y)
@@ -89,12 +90,12 @@ def _conversion(target: int, source: int, search: Search) -> Candidate | None:
         for factor in dict.fromkeys(_short(slope)):
             if np.mean(np.abs(ys - factor * xs - constant) <= slack) >= MIN_SHARE:
                 if abs(factor) == 1:
-                    return None  # a plain sum, which `find_linear` finds
+                    return None  # a plain sum is found by `find_linear`
                 terms = ((factor, numbers.names[source]),)
                 law = Linear(target=numbers.names[target], terms=terms, constant=constant)
                 digits = len(f"{factor:g}".lstrip("0.")) + (len(f"{constant:g}") if constant else 0)
                 straight = partial(_straight_line, source, factor, constant)
-                found = judged_stored(law, target, straight, search)
+                found = checked_in_32_bits(law, target, straight, search)
                 return None if found is None else replace(found, bits=found.bits - 0.2 * digits)
     return None
 
@@ -104,7 +105,7 @@ def _straight_line(source: int, factor: float, constant: float, matrix: Floats) 
 
 
 def _slope(x: Floats, y: Floats) -> float:
-    """Least squares on the rows nearest to the line through the ends."""
+    """Slope by least squares, refitted on the rows nearest to the line."""
     slope, intercept = np.polyfit(x, y, 1)
     for _ in range(3):
         left = np.abs(y - slope * x - intercept)
@@ -150,10 +151,10 @@ def _pairs(search: Search) -> Iterator[Candidate]:
 
 
 def probe_rows(parts: NDArray[np.int64], n: int, search: Search, target: int | None = None) -> NDArray[np.int64]:
-    """Up to `n` rows of the search with the fewest gaps in these columns, from all over the table.
+    """Up to `n` rows with the fewest gaps in these columns, from all parts of the table.
 
-    Rows in which the target is 0 or missing come last, because they say little of how it is computed. In a table sorted
-    by year, the first rows are of one year, and every column that counts from then on is 0 in them.
+    Rows in which the target is 0 or missing come last, because they reveal little about the formula. In a table sorted
+    by year, the first rows would all be from one year, in which columns that count from then on are 0.
     """
     seen = from_all_over(search.rows[0])
     matrix = search.numbers.matrix
@@ -165,14 +166,14 @@ def probe_rows(parts: NDArray[np.int64], n: int, search: Search, target: int | N
 
 
 def from_all_over(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same rows in an order in which the first ones come from all over the table."""
+    """The same rows, reordered so that the first ones come from all parts of the table."""
     return np.random.default_rng(len(rows)).permutation(rows)
 
 
 def _matching(
     target: int, probe: Floats, parts: NDArray[np.int64], numbers: Numbers
 ) -> Iterator[tuple[int, int, bool]]:
-    """Pairs whose product or quotient is a constant away from the target in the probe rows."""
+    """Pairs whose product or quotient is proportional to the target in the probe rows."""
     own = probe[:, target]
     if np.isnan(own).mean() > 0.9:
         return
@@ -198,7 +199,7 @@ def _matching(
 
 
 def nearest_constant(ratio: Floats) -> Floats:
-    """The nearest of the usual factors; 0 where none is near."""
+    """The nearest of the usual factors; 0 if none is near."""
     constants = np.array(CONSTANTS)
     with np.errstate(all="ignore"):
         place = np.abs(np.log(np.where(ratio > 0, ratio, np.nan))[..., None] - np.log(constants))
@@ -208,7 +209,7 @@ def nearest_constant(ratio: Floats) -> Floats:
 
 
 def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Candidate | None:
-    """The product with the constant and the rounding that most rows keep."""
+    """The product with the best constant and rounding."""
     numbers = search.numbers
     own = numbers.matrix[:, target]
 
@@ -229,40 +230,42 @@ def _product(target: int, a: int, b: int, divides: bool, search: Search) -> Cand
         factors=(names[a],) if divides else (names[a], names[b]),
         divisors=(names[b],) if divides else (),
     )
-    return judged_stored(law, target, lambda matrix: scaled(plain(matrix), constant), search)
+    return checked_in_32_bits(law, target, lambda matrix: scaled(plain(matrix), constant), search)
 
 
-def judged_stored(law: Computed, target: int, compute: Callable[[Floats], Floats], search: Search) -> Candidate | None:
-    """What a law saves on held-out rows, computed from the numbers as they are written or as 32 bits store them."""
+def checked_in_32_bits(
+    law: Computed, target: int, compute: Callable[[Floats], Floats], search: Search
+) -> Candidate | None:
+    """What a law saves on held-out rows, computed from the decimal numbers or from their 32-bit floats."""
     numbers = search.numbers
 
     def values(matrix: Floats) -> Floats:
         value = compute(matrix)
         return np.where(np.isfinite(value), value, np.nan)
 
-    found = [judged_rounded(law, target, values(numbers.matrix), search)]
+    found = [checked_with_rounding(law, target, values(numbers.matrix), search)]
     if numbers.is_short(target):
         single = stored_in_32_bits(values(numbers.stored(target)))
-        found.append(judged(replace(law, in_32_bits=True), target, single, search))
+        found.append(checked(replace(law, in_32_bits=True), target, single, search))
     return max(filter(None, found), key=lambda c: (c.exact, c.share), default=None)
 
 
-def judged_rounded(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
-    """What a law saves on held-out rows, with the rounding of its values that most rows obey."""
+def checked_with_rounding(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
+    """What a law saves on held-out rows, with the rounding that most rows obey."""
     own, decimals = search.numbers.matrix[:, target], search.numbers.decimals[target]
     known = ~np.isnan(own) & ~np.isnan(value)
     if not isinstance(law, Rounded) or decimals is None or not known.any():
-        return judged(law, target, value, search)
+        return checked(law, target, value, search)
     goal, found = own[known], value[known]
     shares = {way: float(np.mean(rounded(found, decimals, way) == goal)) for way in (NEAREST, HALF_UP, DOWN, UP)}
     best = max(shares, key=lambda way: shares[way])
     results = rounded(value, decimals, best)
     if best in (NEAREST, HALF_UP):
         results = np.where(is_tie(own, value, decimals), own, results)
-    return judged(replace(law, rounding=best), target, results, search)
+    return checked(replace(law, rounding=best), target, results, search)
 
 
-def judged(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
+def checked(law: Computed, target: int, value: Floats, search: Search) -> Candidate | None:
     """What a law saves on held-out rows."""
     numbers, held = search.numbers, search.rows[1]
     own = numbers.matrix[:, target]

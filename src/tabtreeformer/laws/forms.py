@@ -1,4 +1,4 @@
-"""The forms of laws: one line per form, in the order in which they are searched and read."""
+"""The registry of forms of laws: one line per form, in the order of searching and parsing."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from .search import Candidate, Search
 
 @dataclass(frozen=True)
 class Form:
-    """How laws of one form are made: by search, from a sentence, or from a file."""
+    """How to make laws of one form: by search, from a sentence, or from a file."""
 
     law: type[Any]
     """The class, whose `from_json` reads a file."""
     find: Callable[[Search], Sequence[Candidate]]
     """Candidates that hold in the rows of the search and save bits on held-out rows."""
     parse: Callable[[str, Schema], Law | None]
-    """Reads a sentence: None if it is of another form, an error if a name or kind does not fit."""
+    """Parses a sentence: None if it is of another form, an error if a name or kind is invalid."""
 
 
 FORMS: Mapping[str, Form] = {

@@ -1,7 +1,7 @@
-"""Columns that are empty in the same rows, i.e. missing, 0 or a word for "none".
+"""Columns that are empty in the same rows. Empty means missing, 0 or a word for "none".
 
-One column, the leader, decides. In the other columns, the members, empty rows are filled with an ordinary value before
-tokenizing, so that a writer cannot draw them empty, and are emptied again where the leader is empty.
+One column, the leader, decides. In the other columns, the members, empty cells are filled with an ordinary value before
+tokenizing, so that a writer does not learn to draw empty cells. They are emptied again wherever the leader is empty.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ class Together(Counted):
     member: State
     leader: State
     fill: Any = None
-    """What replaces the member's empty state before tokenizing."""
+    """The value that fills the member's empty cells before tokenizing."""
     fills: bool = True
-    """Whether empty rows are filled: not where another law computes the member, as filled values would mean nothing."""
+    """Whether empty cells are filled; not if another law computes the member, because filled values would be
+    meaningless.
+    """
     support: int = 0
     exceptions: int = 0
 
@@ -54,7 +56,7 @@ class Together(Counted):
         return (self.member.name,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to rows in which either column is empty; unrelated gaps do not count."""
+        """Applies to rows in which either column is empty; unrelated gaps do not count."""
         member, leader = self.member.mask(frame), self.leader.mask(frame)
         silent = np.zeros(frame.n_rows, dtype=bool)
         for state in (self.member, self.leader):
@@ -64,12 +66,12 @@ class Together(Counted):
         return applies, applies & (member == leader)
 
     def learn(self, frame: Frame, floor: int) -> Together:
-        """Choose what fills the member's empty rows, and count the rows that keep the law."""
+        """Choose the fill value, and count the rows that keep the law."""
         others = frame.take(np.flatnonzero(~self.member.mask(frame)))
         return replace(self, fill=typical(others, self.member.name, floor)).counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
+        """No change: the columns stay the same."""
         return schema
 
     def express(self, frame: Frame) -> Frame:
@@ -84,7 +86,7 @@ class Together(Counted):
         name, rows = self.member.name, self.leader.mask(frame)
         cells = frame.cells(name)
         if self.fill is not None:
-            cells = put(cells, self.fill, self.member.mask(frame) & ~rows)  # the writer can draw the state anyway
+            cells = put(cells, self.fill, self.member.mask(frame) & ~rows)  # the writer can still draw the empty state
         return frame.changed(schema, {name: self.member.put(cells, rows)})
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +122,7 @@ def parse(text: str, schema: Schema) -> Together | None:
 
 
 def typical(frame: Frame, name: Name, floor: int) -> Any:
-    """A value in the middle of a column that does not reveal any single row; None where there is none."""
+    """A typical value of a column that does not reveal any single row; None if there is none."""
     column, cells = frame.schema.column(name), frame.cells(name)
     there = cells.values[~cells.gaps]
     if not len(there):
@@ -141,7 +143,7 @@ def typical(frame: Frame, name: Name, floor: int) -> Any:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Groups of columns that are empty in the same rows; one law per member, about the leader of its group."""
+    """Find groups of columns that are empty in the same rows; one law per member, relating it to the leader."""
     frame = search.frame
     states = States.read(frame, max(search.floor, 1), values=False)
     groups: dict[bytes, list[int]] = {}
@@ -163,7 +165,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _rank(states: States, place: int) -> tuple[int, int]:
-    """Rank of a candidate for the leader: a label rather than a number, a value rather than a gap."""
+    """Rank of a candidate for the leader: labels before numbers, values before gaps."""
     state = states.states[place]
     kind = states.kinds[state.name]
     order = {BOOLEAN: 0, CATEGORICAL: 1, NUMERIC: 3}.get(kind, 2)

@@ -1,4 +1,4 @@
-"""Whole numbers, steps and ranges of what laws compute."""
+"""Integers, steps and ranges of computed columns."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..data.schema.numbers import count_decimals
 
 Values = NDArray[Any]
 LARGEST = 2**62
-"""Larger whole numbers are left alone: a difference could overflow."""
+"""Larger integers are skipped: a difference could overflow."""
 
 
 def tolerance(*, in_32_bits: bool) -> float:
-    """Relative difference of results that are the same: the last digits depend on the order of a computation."""
+    """Relative tolerance for equal results: the last digits depend on the order of operations."""
     return 3e-7 if in_32_bits else 1e-9
 
 
 def to_whole(numbers: Values) -> Values:
-    """Floats as the nearest whole numbers; those outside 64 bits become 0."""
+    """Round floats to integers; values outside 64 bits become 0."""
     if numbers.dtype.kind == "i":
         return numbers
     with np.errstate(invalid="ignore"):
@@ -44,7 +44,7 @@ def dtype_ends(column: Column) -> tuple[float, float] | None:
 
 
 def step_of(counts: Values, floor: int) -> int:
-    """The step of which all whole numbers are multiples, except fewer than the floor."""
+    """The largest step that divides all integers, except for fewer than `floor` of them."""
     spare, step = max(floor - 1, 0), 1
     if not len(counts) or np.count_nonzero(counts) <= spare:
         return 1
@@ -55,13 +55,13 @@ def step_of(counts: Values, floor: int) -> int:
 
 
 ROUND = (1000, 500, 100, 50, 10, 5)
-"""What numbers that people or computers rounded are multiples of, in steps of their column."""
+"""Typical multiples of rounded numbers, in steps of their column."""
 
 
 def as_round(goal: Values, drawn: Values, least: Values, most: Values) -> Values:
-    """Whole numbers near a goal, as round as those drawn, where that at most doubles their distance to the least.
+    """Integers near a goal, as round as the drawn numbers, unless this more than doubles their distance to the least.
 
-    2.5 instead of 2.47 where 3.1 was drawn, though others of the column have two decimals. Never below the least.
+    Example: 2.5 instead of 2.47 if 3.1 was drawn, although the column has two decimals. Never below the least.
     """
     places = np.maximum(np.minimum(np.round(goal), most), least)
     left = drawn != 0
@@ -87,7 +87,7 @@ def grid_of(values: NDArray[np.float64], *, whole: bool) -> tuple[float, float] 
 
 
 def reach_of(values: NDArray[np.float64], floor: int) -> tuple[float, float]:
-    """The range of numbers that enough rows support."""
+    """The range of numbers supported by enough rows."""
     distinct, counts = np.unique(values, return_counts=True)
     if floor <= 1:
         return float(distinct[0]), float(distinct[-1])

@@ -1,6 +1,6 @@
-"""What one column implies for another: `second_floor = 0 where style = '1Story'`.
+"""Implications: `second_floor = 0 where style = '1Story'`.
 
-The column stays as it is, so that a writer learns the law from the rows; rows that break it are put right.
+The column stays unchanged, so that a writer learns the law from the rows; rows that break it are corrected.
 """
 
 from __future__ import annotations
@@ -16,38 +16,39 @@ from ..data.schema import Schema
 from ..errors import SchemaError
 from . import only
 from .base import Frame, Mask, Name, OneTarget
-from .puts_right import PutsRight
+from .correcting import Correcting
 from .search import Candidate, Search
 from .sentences import said, unsaid
 from .states import OR, Both, State, States, alternatives, cause_from_json, read_cause, read_state
 
 MIN_ROWS = 100
-"""Minimum rows of a cause; the floor, if that is larger."""
+"""Minimum rows of a cause; or the floor, if larger."""
 MIN_GAP_ROWS = 30
 """… where both columns are missing: gaps are nested by how a table is made."""
 MIN_VALUE_ROWS = 300
-"""… where cause and consequence are ordinary values: fresh rows break most such laws unless many rows keep them."""
+"""… if cause and consequence are ordinary values: without many rows, most such laws fail on unseen data."""
 MAX_P = 1e-6
-"""Maximum probability that any law of a table is due to chance, corrected for the number tried."""
+"""Maximum p-value, corrected for the number of laws tried."""
 MIN_SHUFFLED = 20.0
-"""Minimum number of rows that would break it if the columns were shuffled."""
+"""Minimum number of violations after shuffling the columns."""
 MAX_BROKEN, MIN_LIFT = 0.01, 20.0
-"""Maximum share of a cause's rows that break a near law about an empty column, and how many times as many would have to
-break it if the columns were shuffled."""
+"""For near laws about an empty column: maximum share of violations, and minimum factor by which shuffling must increase
+them.
+"""
 MAX_STATES = 3000
 MAX_CLAUSES = 12
-"""Maximum number of causes per column, those with the most rows: nobody reads longer sentences."""
+"""Maximum number of causes per column (those with the most rows), to keep sentences readable."""
 MARK = " where "
 
 
 @dataclass(frozen=True)
-class Implication(OneTarget, PutsRight):
-    """Clauses of one target, each a state that follows from another column's state."""
+class Implication(OneTarget, Correcting):
+    """Clauses for one target: each maps a state of another column to a state of the target."""
 
     form: ClassVar[str] = "implication"
     target: Name
     clauses: tuple[tuple[State, State | Both], ...]
-    """Consequence and cause; where two causes apply, the first clause decides."""
+    """Consequence and cause; if two causes apply, the first clause wins."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
@@ -66,7 +67,7 @@ class Implication(OneTarget, PutsRight):
         return tuple(dict.fromkeys(name for _, cause in self.clauses for name in cause.names))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where a cause is present; a missing target does not break it."""
+        """Applies where a cause holds; a missing target does not break it."""
         applies = np.zeros(frame.n_rows, dtype=bool)
         broken = np.zeros(frame.n_rows, dtype=bool)
         for then, cause in self.clauses:
@@ -83,7 +84,7 @@ class Implication(OneTarget, PutsRight):
         return replace(counted, near=self.near or counted.exceptions > 0)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Put right what breaks it, except for the share of rows that are exceptions in the table."""
+        """Correct rows that break it, except for the table's share of exceptions."""
         applies, keeps = self.holds(frame)
         spared = self.spared(applies, keeps, rng)
         cells = frame.cells(self.target)
@@ -120,16 +121,16 @@ def parse(text: str, schema: Schema) -> Implication | None:
             )
         clauses += [(then, cause) for cause in causes if cause is not None]
     if len({then.name for then, _ in clauses}) > 1:
-        raise SchemaError(f"constraint {text!r} is about several columns; write a sentence for each")
+        raise SchemaError(f"constraint {text!r} has several targets; write a sentence for each")
     return Implication(clauses[0][0].name, tuple(clauses), near=near)
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """For each column, what follows from the states of others: exactly, beyond chance, and not through a third."""
+    """Find, for each column, what the states of others imply: exactly, beyond chance, and not via a third column."""
     frame = search.frame
     states = States.read(frame, max(search.floor, 20), values=True)
-    # A gap of a computed column follows from those of its parts, so laws should be about these.
-    # A state with fewer rows than a cause needs can be neither a cause nor the consequence of one.
+    # Gaps of a computed column follow from its parts, so laws should refer to the parts.
+    # A state with fewer rows than a cause needs can be neither cause nor consequence.
     own = [
         i
         for i, s in enumerate(states.states)
@@ -143,7 +144,7 @@ def find(search: Search) -> Sequence[Candidate]:
     exact = _implied(states, search.floor)
     computed = np.array([state.name in search.computed for state in states.states])
     implies = _reduced(exact, states, computed) | _reduced(_nearly(states, exact), states, computed)
-    # A gap of a computed column is put right itself, and is not a cause.
+    # Gaps of a computed column are corrected themselves, so they are not causes.
     implies &= ~(computed & [state.value is None for state in states.states])[:, None]
     found: list[Candidate] = []
     for name in dict.fromkeys(state.name for state in states.states):
@@ -162,7 +163,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _implied(states: States, floor: int) -> NDArray[np.bool_]:
-    """Which state (row) implies which (column)."""
+    """Matrix: whether the state of the row implies the state of the column."""
     masks = states.masks.astype(np.float32)
     n_rows = masks.shape[1]
     both = masks @ masks.T  # (S, S)
@@ -184,7 +185,7 @@ def _implied(states: States, floor: int) -> NDArray[np.bool_]:
 
 
 def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which state nearly always implies that another column is empty, where no exact implication explains it."""
+    """Matrix: whether a state nearly always implies an empty column that no exact implication explains."""
     masks = states.masks.astype(np.float32)
     rows, n_rows = masks.sum(1), masks.shape[1]
     broken = rows[:, None] - masks @ masks.T
@@ -194,7 +195,7 @@ def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
     near &= (names[:, None] != names[None, :]) & empty[None, :] & (rows[:, None] >= MIN_VALUE_ROWS)
     near &= ~exact.T
     near &= rows[:, None] * (1 - rows / n_rows)[None, :] >= np.maximum(MIN_LIFT * broken, MIN_SHUFFLED)
-    # What follows through an exact implication needs no near law, and of near laws in both directions neither is kept.
+    # Exact implications make near laws redundant, and near laws in both directions are dropped.
     through = (near.astype(np.float32) @ exact.astype(np.float32)) + (
         exact.astype(np.float32) @ near.astype(np.float32)
     )
@@ -202,24 +203,24 @@ def _nearly(states: States, exact: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _reduced(implies: NDArray[np.bool_], states: States, computed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Without implications that follow through a third state, and with one direction of those that go both ways."""
+    """Remove implications that follow via a third state, and one direction of equivalences."""
     rows = states.masks.sum(1)
     same = implies & implies.T
-    # Of states that hold in the same rows, the first one of a learned column represents all.
+    # States that hold in the same rows are represented by the first one of a learned column.
     rank = np.arange(len(rows)) + len(rows) * computed
     representative = np.array(
         [int(np.argmin(np.where(same[i] | (rank == rank[i]), rank, 2 * len(rows)))) for i in range(len(rows))]
     )
     first = representative == np.arange(len(rows))
     strict = implies & ~same & first[:, None] & first[None, :]
-    # A computed column cannot link two others: it is put right after both.
+    # A computed column cannot link two others: it is corrected after both.
     first_half = (strict & ~computed[None, :]).astype(np.float32)
     through = (first_half @ strict.astype(np.float32)) > 0
     return np.asarray(strict & ~through)
 
 
 def _bits(law: Implication, frame: Frame) -> float:
-    """Bits for naming the target's state in the rows of the causes."""
+    """Bits of the target's state in the rows of the causes."""
     bits = 0.0
     for then, cause in law.clauses:
         bits += cause.mask(frame).mean() * -np.log2(then.mask(frame).mean())

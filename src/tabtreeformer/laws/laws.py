@@ -17,12 +17,12 @@ from .base import Frame, Law, Name
 from .forms import FORMS
 
 EVERY_ROW, LEARNED = "every row keeps", "also learned"
-"""How laws are announced: one that every new row keeps, and one that some rows of the table break."""
+"""Prefixes of printed laws: kept by every new row, or broken by some rows of the table."""
 
 
 @dataclass(frozen=True)
 class Laws:
-    """Laws in the order in which they are expressed, and the schema of the table that they were found in."""
+    """Laws in the order of expression, and the schema of the original table."""
 
     schema: Schema
     laws: tuple[Law, ...] = ()
@@ -37,11 +37,11 @@ class Laws:
 
     @property
     def expressed_schema(self) -> Schema:
-        """The columns that are left to learn."""
+        """The schema of the columns that remain to be learned."""
         return self.schemas[-1]
 
     def express(self, df: pd.DataFrame) -> pd.DataFrame:
-        """A table of the schema → the shorter table that is tokenized."""
+        """Turn a table of the schema into the shorter table that is tokenized."""
         if not self.laws:
             return df
         frame = Frame.read(df, self.schema)
@@ -50,7 +50,7 @@ class Laws:
         return frame.table()
 
     def restore(self, df: pd.DataFrame, rng: np.random.Generator, names: Sequence[Name] | None = None) -> pd.DataFrame:
-        """Inverse of `express`: columns, order and dtypes of the schema, or only some columns."""
+        """Inverse of `express`: all columns of the schema, with order and dtypes, or only some of them."""
         if not self.laws:
             return df if names is None else df[list(names)]
         frame = Frame.read(df, self.expressed_schema)
@@ -60,15 +60,15 @@ class Laws:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The sentences, which `constraints=[…]` and a schema file take."""
+        """The sentences, as accepted by `constraints=[…]` and schema files."""
         return tuple(law.text for law in self.laws)
 
     def say(self) -> tuple[str, ...]:
-        """The sentences, each with its support and its exceptions."""
+        """The sentences with support and exceptions."""
         return tuple(_say(law) for law in self.laws)
 
     def announced(self) -> tuple[str, ...]:
-        """The sentences with what new rows make of each: kept in every row, or learned as far as rows follow it."""
+        """The sentences, each marked as kept in every new row or as learned approximately."""
         pairs = zip(self.laws, self.say(), strict=True)
         return tuple(f"{EVERY_ROW if always(law) else LEARNED}: {text}" for law, text in pairs)
 
@@ -79,7 +79,7 @@ class Laws:
 
     @cached_property
     def origins(self) -> dict[Name, Name]:
-        """For each column that is left to learn, the column of the table that it is about."""
+        """For each learned column, the column of the original table that it represents."""
         origins: dict[Name, Name] = {name: name for name in self.schema.names}
         for law, before, after in zip(self.laws, self.schemas, self.schemas[1:], strict=False):
             fresh = [name for name in after.names if name not in before.names]
@@ -88,7 +88,7 @@ class Laws:
         return {name: origins[name] for name in self.expressed_schema.names}
 
     def n_broken(self, df: pd.DataFrame) -> int:
-        """Rows of a table of the schema that break a law which every new row keeps."""
+        """Number of rows that break a law which every new row keeps."""
         frame = Frame.read(df, self.schema)
         broken = np.zeros(len(df), dtype=bool)
         for law in self.laws:
@@ -98,11 +98,11 @@ class Laws:
         return int(broken.sum())
 
     def passes(self, name: Name) -> bool:
-        """Whether a column is learned as it is: no law computes or replaces it."""
+        """Whether a column is learned unchanged: no law computes or replaces it."""
         return name in self.expressed_schema.names and name in self.schema.names
 
     def makers(self, name: Name) -> tuple[Law, ...]:
-        """The laws involved in a column: first the one that writes it, then those that write what it reads."""
+        """The laws involved in a column: the one that writes it, then those that write the columns it reads."""
         found: list[Law] = []
         pending: list[Name] = [name]
         while pending:
@@ -114,9 +114,9 @@ class Laws:
         return tuple(found)
 
     def log_scales(self, df: pd.DataFrame) -> dict[Name, NDArray[np.float64]]:
-        """For learned columns that stretch or shrink numbers: the log of the factor, in each row of a table (N,).
+        """For learned columns that rescale numbers: the log of the factor in each row of a table (N,).
 
-        The density of a number is that of what is learned instead of it, times this.
+        The density of a number is the density of its learned replacement times this factor.
         """
         scales: dict[Name, NDArray[np.float64]] = {}
         frame = Frame.read(df, self.schema)
@@ -129,7 +129,7 @@ class Laws:
         return scales
 
     def determined(self, df: pd.DataFrame) -> dict[Name, NDArray[np.bool_]]:
-        """For learned columns that follow from others in some rows of a table: which rows those are (N,)."""
+        """For learned columns that follow from others in some rows: a mask of those rows (N,)."""
         found: dict[Name, NDArray[np.bool_]] = {}
         if not any(hasattr(law, "determined") for law in self.laws):
             return found
@@ -142,14 +142,14 @@ class Laws:
         return found
 
     def explain(self) -> dict[Name, str]:
-        """How each column is learned, as sentences."""
+        """A sentence per column on how it is learned."""
         words: dict[Name, str] = {}
         for name in self.schema.names:
             own = [law for law in self.laws if name in law.writes]
             left = [column for column, origin in self.origins.items() if origin == name]
             if name in left:
                 flags = "".join(f", beside {column!r}" for column in left if column != name)
-                right = f", put right by: {'; '.join(law.text for law in own)}" if own else ""
+                right = f", corrected by: {'; '.join(law.text for law in own)}" if own else ""
                 words[name] = f"as it is{flags}{right}"
             elif left:
                 words[name] = f"as {', '.join(repr(column) for column in left)}: {own[-1].text}"
@@ -158,7 +158,7 @@ class Laws:
         return words
 
     def by_column(self) -> dict[Name, Law]:
-        """The law that takes away or replaces each column, for those that have one."""
+        """The law that drops or replaces each column, if any."""
         return {name: law for law in self.laws for name in law.writes}
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -178,22 +178,22 @@ class Laws:
 
 
 def always(law: Law) -> bool:
-    """Whether a law has no exception and does not say `nearly`, `often` or `about`: every new row keeps it."""
+    """Whether every new row keeps a law: it has no exceptions and is not of the kind `nearly`, `often` or `about`."""
     if law.form == "same":  # "often equals", however often
         return False
     return not law.exceptions and getattr(law, "exact", True) and not getattr(law, "near", False)
 
 
 def replaces(law: Law, schema: Schema) -> bool:
-    """Whether a law drops or replaces its columns; other laws leave them and put rows right."""
+    """Whether a law drops or replaces its columns; other laws keep them and correct rows."""
     return law.reshape(schema) != schema
 
 
 def must_precede(first: Law, second: Law, schema: Schema) -> bool:
-    """Whether one law must be expressed before another: it reads, or still needs, what the other changes.
+    """Whether one law must be expressed before another: it reads or needs columns that the other changes.
 
-    Of two laws about one column, the one that puts rows right is restored after the one that computes it; of two that
-    put rows right, the form that is later in `FORMS` is restored first.
+    For one column, a law that corrects rows is restored after one that computes it; of two that correct rows, the form
+    that comes later in `FORMS` is restored first.
     """
     if set(second.writes) & set(first.reads):
         return True
@@ -207,7 +207,7 @@ def must_precede(first: Law, second: Law, schema: Schema) -> bool:
 
 
 def in_order(laws: Sequence[Law], schema: Schema) -> tuple[Law, ...]:
-    """Laws in an order in which each is expressed before those that change what it needs; a cycle is an error."""
+    """Sort laws so that each is expressed before those that change what it needs; a cycle is an error."""
     left, ordered = list(laws), []
     while left:
         free = [law for law in left if not any(must_precede(other, law, schema) for other in left if other is not law)]

@@ -1,7 +1,7 @@
 """Sums: `total = net + tax`, `rest = a - 2 * b + 5`, `fahrenheit = 1.8 * celsius + 32`.
 
-Times take part as counts of their unit: `end = start + duration minutes`. Where a sum nearly holds, the rest is
-learned: `total ~ fare + tip`.
+Times count in their unit: `end = start + duration minutes`. If a sum holds only nearly, the residual is learned: `total
+~ fare + tip`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Computed):
-    """The target as a sum of other columns, each times a factor, plus a constant."""
+    """A target that is a linear combination of other columns plus a constant."""
 
     form: ClassVar[str] = "linear"
     terms: tuple[tuple[float, Name], ...] = ()
     """Factor and column; whole factors are ints."""
     constant: float = 0
     units: tuple[str | None, ...] = ()
-    """Per term: its unit where it is added to a time; empty where no term has one."""
+    """Per term: its unit if it is added to a time; empty if no term has one."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -40,7 +40,7 @@ class Linear(Computed):
 
     @property
     def formula(self) -> str:
-        """The sum as it is written in sentences."""
+        """The sum as written in sentences."""
         units = self.units or (None,) * len(self.terms)
         words = ""
         for (factor, name), unit in zip(self.terms, units, strict=True):
@@ -51,7 +51,7 @@ class Linear(Computed):
         return words[3:] if words[1] == "+" else words[1:]
 
     def expected(self, frame: Frame) -> Values:
-        """The sum; whole numbers stay whole."""
+        """The sum; integers stay integers."""
         total: Any = self._scaled(self.constant)
         units = self.units or (None,) * len(self.terms)
         for (factor, name), unit in zip(self.terms, units, strict=True):
@@ -67,7 +67,7 @@ class Linear(Computed):
 
     @property
     def _clock(self) -> Name:
-        """The term whose unit the times have."""
+        """The term whose unit is that of the times."""
         return next(name for (_, name), unit in zip(self.terms, self.units, strict=True) if unit is None)
 
 
@@ -130,7 +130,7 @@ def _with_unit(operand: str, text: str, schema: Schema) -> tuple[Name, str | Non
 
 
 def _check(law: Linear, text: str, schema: Schema) -> None:
-    """Refuse kinds that cannot be added."""
+    """Refuse columns that cannot be added."""
     columns = [schema.column(law.target), *(schema.column(name) for name in law.reads)]
     for column in columns:
         if column.kind not in MEASURED or (column.kind != NUMERIC and columns[0].kind == NUMERIC):
@@ -141,4 +141,6 @@ def _check(law: Linear, text: str, schema: Schema) -> None:
         if not plain or len(clocks) > 1:
             raise SchemaError(f"constraint {text!r}: the times are not in one unit and one time zone")
         if any(c.kind == NUMERIC for c in plain):
-            raise SchemaError(f"constraint {text!r}: say what a number counts, e.g. 'end = start + duration minutes'")
+            raise SchemaError(
+                f"constraint {text!r}: give the unit of the number, e.g. 'end = start + duration minutes'"
+            )

@@ -1,8 +1,8 @@
 """A column that is a function of one to three others: route → distance, city → country.
 
-The function is a table of the combinations of keys that enough rows have. A combination that is not in it takes the
-most common value for its most informative key; if that key is unknown too, a value chosen by a hash of the combination.
-So rows that agree in the keys agree in the target, whatever a writer draws.
+The function is stored as a table of the combinations of keys that enough rows have. Any other combination gets the most
+common value for its most informative key or, if that key is unknown too, a value chosen by a hash of the combination.
+So rows with equal keys always have equal targets.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Lookup(DropsTarget):
     rows: tuple[tuple[Key, Any], ...] = ()
     """Combinations of keys, each with the value of the target; None is a missing value."""
     telling: int = 0
-    """Position of the key that is most informative by itself."""
+    """Index of the most informative single key."""
     usual: tuple[tuple[Any, Any], ...] = ()
-    """Values of that key, each with the most common value of the target; only where there are several keys."""
+    """Most common target for each value of that key; only if there are several keys."""
     shares: tuple[tuple[Any, float], ...] = ()
     """Values of the target, each with its share of the rows."""
     support: int = 0
@@ -56,7 +56,7 @@ class Lookup(DropsTarget):
         return dict(self.rows)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to combinations in the table; before it is learned, to those that several rows have."""
+        """Applies to combinations in the table; before learning, to combinations of several rows."""
         codes, keys = combinations(frame, self.keys)
         target = Coded.read(frame, self.target)
         if self.rows:
@@ -70,7 +70,7 @@ class Lookup(DropsTarget):
         return applies, applies & (first[codes] == target.codes)
 
     def learn(self, frame: Frame, floor: int) -> Lookup:
-        """Record the function for combinations that at least `floor` rows have."""
+        """Store the function for combinations of at least `floor` rows."""
         floor = max(floor, 1)
         codes, keys = combinations(frame, self.keys)
         target = Coded.read(frame, self.target)
@@ -105,7 +105,7 @@ class Lookup(DropsTarget):
         return frame.changed(schema, {self.target: Cells(own.values[codes], own.gaps[codes])})
 
     def _guess(self, key: Key, usual: Mapping[Any, Any]) -> Any:
-        """The value of a combination that is not in the table: always the same one."""
+        """The value for a combination that is not in the table; deterministic."""
         if usual and key[self.telling] in usual:
             return usual[key[self.telling]]
         if not self.shares:

@@ -1,7 +1,7 @@
-"""One value of a number that occurs in some rows only: `fare = 52 only where from = 'Queens' or to = 'Queens'`.
+"""A value that occurs only under a condition: `fare = 52 only where from = 'Queens' or to = 'Queens'`.
 
-The column stays as it is. A row that has the value without a cause gets a number near it instead, except for the share
-of rows that are exceptions in the table.
+The column stays unchanged. A row that has the value although the condition does not hold gets a nearby number instead,
+except for the table's share of exceptions.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from ..data.rare import slice_means
 from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
+from .correcting import Correcting
 from .grid import grid_of
-from .puts_right import PutsRight
 from .sentences import said, unsaid
 from .states import State, alternatives, read_state
 
 MARK = " only where "
 POINTS = 21
-"""Numbers beside the value that are kept."""
+"""Number of nearby values that are stored."""
 NEAR_ROWS = 30
-"""Minimum rows on either side that they describe."""
+"""Minimum rows on either side that they summarise."""
 
 COARSER, MIN_ROUND = (100, 50, 25, 20, 10, 5, 2), 0.95
-"""Steps of a grid that people round to, and minimum share of the numbers beside the value that are such multiples."""
+"""Typical rounding steps, and minimum share of nearby numbers that are multiples of them."""
 
 
 @dataclass(frozen=True)
-class Only(OneTarget, PutsRight):
-    """A value of the target, and the states of other columns of which one must hold where it occurs."""
+class Only(OneTarget, Correcting):
+    """A value of the target, and states of other columns; the value occurs only if one of these holds."""
 
     form: ClassVar[str] = "only"
     target: Name
     value: Any
     causes: tuple[State, ...]
     beside: tuple[float, ...] = ()
-    """Means of the numbers next to the value, ascending; the value itself is not among them."""
+    """Means of nearby numbers, ascending, without the value itself."""
     grid: tuple[float, float] | None = None
     support: int = 0
     exceptions: int = 0
@@ -63,14 +63,14 @@ class Only(OneTarget, PutsRight):
         return tuple(dict.fromkeys(cause.name for cause in self.causes))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where the value occurs; a cause that is missing does not break it."""
+        """Applies where the value occurs; a missing cause does not break it."""
         applies, may = self.state.mask(frame), np.zeros(frame.n_rows, dtype=bool)
         for cause in self.causes:
             may |= cause.mask(frame) | frame.gaps(cause.name)
         return applies, applies & may
 
     def learn(self, frame: Frame, floor: int) -> Only:
-        """Count the rows that keep it, and describe the numbers beside the value."""
+        """Count the rows that keep it, and summarise the nearby numbers."""
         counted, numbers = self.counted(frame), frame.floats(self.target)
         there = numbers[~np.isnan(numbers)]
         others = np.sort(there[there != self.value])
@@ -85,7 +85,7 @@ class Only(OneTarget, PutsRight):
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Move the number where it has the value without a cause."""
+        """Replace the value where none of the causes holds."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(rows) or not self.beside:
@@ -114,7 +114,7 @@ class Only(OneTarget, PutsRight):
         grid = None if data["grid"] is None else (float(data["grid"][0]), float(data["grid"][1]))
         beside = tuple(float(number) for number in data["beside"])
         if list(beside) != sorted(beside) or (grid is not None and grid[0] <= 0):
-            raise ValueError(f"the numbers beside {data['target']!r} are invalid")
+            raise ValueError(f"the nearby numbers of {data['target']!r} are invalid")
         return cls(**{**data, "causes": causes, "beside": beside, "grid": grid})
 
 

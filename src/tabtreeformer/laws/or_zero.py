@@ -1,6 +1,6 @@
-"""Finds laws of columns that are 0 in rows of their own: `revenue = rate * nights, or 0`, `bonus = 0.1 * salary, or 0`.
+"""Finds laws with additional zeros: `revenue = rate * nights, or 0`, `bonus = 0.1 * salary, or 0`.
 
-The zeros are taken for gaps, in which every law is silent; what is then found must hold in all other rows.
+Zeros are treated as missing, so that no law applies to them; a law that is found then must hold in all other rows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .search import Candidate, Search
 MIN_ZEROS, MIN_OTHERS = 0.02, 50
 """Minimum share of rows that are 0, and minimum number of other rows."""
 MIN_BESIDE = 0.5
-"""Minimum share of the zeros that the law alone does not give: otherwise they are just rows in which a part is 0."""
+"""Minimum share of zeros that the law itself does not give; otherwise they are just rows in which a part is 0."""
 
 
 def find(search: Search, exact: Iterable[Law]) -> list[Candidate]:
-    """Laws for columns that no exact law computes."""
+    """Find laws for columns that no exact law computes."""
     numbers = search.numbers
     known = {name for law in exact for name in law.writes}
     zeros = numbers.matrix == 0
@@ -43,7 +43,7 @@ def find(search: Search, exact: Iterable[Law]) -> list[Candidate]:
 
 
 def _without_zeros(search: Search, names: set[Name]) -> Search:
-    """The same search, with gaps for the zeros of some columns."""
+    """The same search, with the zeros of some columns as missing values."""
     numbers = search.numbers
     own = [numbers.names.index(name) for name in names]
     matrix, distinct = numbers.matrix.copy(), numbers.distinct.copy()
@@ -55,7 +55,7 @@ def _without_zeros(search: Search, names: set[Name]) -> Search:
 
 
 def _holds(law: Computed, search: Search) -> bool:
-    """Whether all rows keep the law, and its zeros are not merely results of it."""
+    """Whether all rows keep the law, and its zeros are not just results of the formula."""
     learned = law.learn(search.frame, search.floor)
     if learned.exceptions:
         return False

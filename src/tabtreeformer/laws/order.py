@@ -1,7 +1,7 @@
-"""One column is never, or hardly ever, below others: `end >= start`, `high >= open, close`.
+"""Orders: one column is never, or hardly ever, below others: `end >= start`, `high >= open, close`.
 
-The column stays as it is. A row that breaks the law gets a new value, at a distance drawn from those of the table;
-where the table itself has exceptions, the same share of rows stays broken.
+The column stays unchanged. A row that breaks the law gets a new value, at a distance drawn from those of the table. If
+the table itself has exceptions, the same share of rows is left broken.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ from ..data.rare import slice_means, supported_range
 from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Law, Mask, Name
+from .correcting import Correcting
 from .grid import as_round, grid_of
-from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import listed, names_in, quoted, said, unsaid
 from .steps import Steps
 
 POINTS = 101
-"""Quantiles of the distance between two columns that are kept."""
+"""Number of stored quantiles of the distance between two columns."""
 MIN_SHUFFLED, MIN_SHARE, MIN_NEAR_SHARE = 20.0, 0.02, 0.03
-"""Minimum rows that would break the law if columns were shuffled: their number, their share, and that of a near law."""
+"""Minimum violations after shuffling: their number, their share, and their share for a near law."""
 MAX_SEEN, MAX_SEEN_RARE, RARE = 0.1, 0.03, 0.1
-"""Maximum rows that break it, as a share of those; the second where those are less than a `RARE` share of all rows."""
+"""Maximum violations as a share of those; the second applies if those are less than a `RARE` share of all rows."""
 MAX_EXCEPTIONS = 0.02
 """… and as a share of all rows."""
 MIN_ROWS = 50
 PROBES = 300
 OR_ZERO = ", or 0"
-"""The end of a sentence whose target means "none" where it is 0."""
+"""Suffix of a sentence whose target is 0 for "none"."""
 MIN_ZERO = 0.02
-"""Minimum share of rows in which such a target is 0."""
+"""Minimum share of zeros in such a target."""
 
 
 @dataclass(frozen=True)
-class AtLeast(PutsRight):
+class AtLeast(Correcting):
     """`target >= first, second`: not below any of them."""
 
     form: ClassVar[str] = "order"
     target: Name
     lowers: tuple[Name, ...]
     distances: tuple[float, ...] = ()
-    """Quantiles of the distance to the greatest of the others, in the rows that keep the law."""
+    """Quantiles of the distance to the greatest of the others, in rows that keep the law."""
     end: float | None = None
-    """End of the column that is moved, as far as enough rows support it."""
+    """Limit of the moved column, supported by enough rows."""
     grid: tuple[float, float] | None = None
-    """Step of the column that is moved, and its first value; None where it has no step."""
+    """Step and first value of the moved column; None if it has no step."""
     strict: bool = False
     """Never equal either: `end > start`."""
     downward: bool = False
-    """Whether the lesser column is moved (there is only one then), because a law computes the greater."""
+    """Whether the (single) lesser column is moved, because a law computes the greater one."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
     """Whether rows of the table break it."""
     zero: bool = False
-    """Whether a target of 0 means "none": a house was renovated after it was built, or never."""
+    """Whether a target of 0 means "none": a house was renovated after it was built, or never renovated."""
     limits: tuple[tuple[Name, bool], ...] = ()
-    """Columns on the other side of the one that is moved, by other laws, and whether it is never equal to them."""
+    """Columns that limit the moved column on the other side, by other laws, and whether equality is excluded."""
 
     @property
     def text(self) -> str:
@@ -84,7 +84,7 @@ class AtLeast(PutsRight):
         return self.lowers[0] if self.downward else self.target
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies where the target and one of the others have a value."""
+        """Applies where the target and at least one of the others have a value."""
         distance = self._own(frame) - self._greatest(frame)
         applies = ~np.isnan(distance)
         with np.errstate(invalid="ignore"):
@@ -102,7 +102,7 @@ class AtLeast(PutsRight):
         return np.where(np.isneginf(greatest), np.nan, greatest)
 
     def learn(self, frame: Frame, floor: int) -> AtLeast:
-        """Record how far apart they are, the end of the column that is moved, and its grid."""
+        """Store the distances, and the limit and grid of the moved column."""
         counted = self.counted(frame)
         distances = (self._own(frame) - self._greatest(frame))[self.holds(frame)[1]]
         numbers = self._own(frame) if self._moves == self.target else frame.floats(self._moves)
@@ -119,7 +119,7 @@ class AtLeast(PutsRight):
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Move the target where it is below the others, except for the table's own share of exceptions."""
+        """Move the target where it is below the others, except for the table's share of exceptions."""
         applies, keeps = self.holds(frame)
         broken = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(broken):
@@ -130,7 +130,7 @@ class AtLeast(PutsRight):
         return frame.changed(schema, {self._moves: Cells(values, cells.gaps)})
 
     def _moved(self, frame: Frame, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
-        """New values at distances drawn from those of the table, on the grid of the column, never beyond the others."""
+        """New values at distances drawn from those of the table, on the column's grid, never beyond the others."""
         sign = -1.0 if self.downward else 1.0
         anchor = sign * (frame.floats(self.target) if self.downward else self._greatest(frame))[rows]
         points = self.distances or (0.0,)
@@ -153,7 +153,7 @@ class AtLeast(PutsRight):
         return sign * np.maximum(goal, anchor)
 
     def _limit(self, frame: Frame, sign: float) -> NDArray[np.float64]:
-        """How far the column may be moved without breaking other laws; infinite where none says anything."""
+        """Limit of the moved column by other laws; infinite if there is none."""
         limit = np.full(frame.n_rows, np.inf)
         for name, strict in self.limits:
             own = np.where(frame.gaps(name), np.inf, sign * frame.values(name).astype(np.float64))
@@ -177,7 +177,7 @@ class AtLeast(PutsRight):
 
 
 def limited(laws: Sequence[Law]) -> list[Law]:
-    """The same laws; a column that is moved or rounded stays above and below those that other laws say."""
+    """The same laws, with limits: a moved or rounded column must not break the orders of other laws."""
     orders = [law for law in laws if isinstance(law, AtLeast) and not law.near]
     own: list[Law] = []
     for law in laws:
@@ -219,7 +219,7 @@ def parse(text: str, schema: Schema) -> AtLeast | None:
 
 
 def comparable(schema: Schema, name: Name) -> tuple[str, str] | None:
-    """Columns with the same key can be compared: numbers, times of a unit, durations of a unit."""
+    """A key that is equal for comparable columns: numbers, times of one unit, durations of one unit."""
     column = schema.column(name)
     if column.kind not in MEASURED:
         return None
@@ -227,7 +227,7 @@ def comparable(schema: Schema, name: Name) -> tuple[str, str] | None:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that are never below others, beyond what shuffling would show, and not because of a third column."""
+    """Find columns that are never below others, beyond chance, and not because of a third column."""
     frame = search.frame
     groups: dict[Any, list[Name]] = {}
     for column in frame.schema.columns:
@@ -252,7 +252,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> list[Candidate]:
-    """Orders that hold wherever the greater column is not 0, and not otherwise."""
+    """Orders that hold wherever the greater column is not 0, but not in general."""
     frame, found = search.frame, list[Candidate]()
     matrix = np.array([frame.floats(name) for name in names]).reshape(len(names), frame.n_rows)
     ordered = [np.sort(row[~np.isnan(row)]) for row in matrix]
@@ -266,7 +266,7 @@ def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> lis
         with np.errstate(invalid="ignore"):
             never = ~(own[some] < matrix[:, some]).any(1) & ~known[place] & (np.arange(len(names)) != place)
         below = [int(j) for j in np.flatnonzero(never) if _compare(own, matrix[j], ordered[j]) == 2]
-        # Of columns that are ordered themselves, the greatest implies the others.
+        # Among ordered columns, the greatest implies the others.
         lowers = tuple(names[j] for j in below if not any(known[k, j] for k in below))
         if lowers:
             law = AtLeast(name, lowers, zero=True).learn(frame, search.floor)
@@ -276,7 +276,7 @@ def _or_zero(search: Search, names: list[Name], known: NDArray[np.bool_]) -> lis
 
 
 def _pairs(frame: Frame, names: list[Name]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which column is never below which other, and which hardly ever is."""
+    """Pairs of columns of which one is never, or hardly ever, below the other."""
     matrix = np.array([frame.floats(name) for name in names]).reshape(len(names), frame.n_rows)
     probes = np.unique(np.linspace(0, frame.n_rows - 1, min(frame.n_rows, PROBES)).astype(np.int64))
     exact = np.zeros((len(names), len(names)), dtype=bool)
@@ -294,7 +294,7 @@ def _pairs(frame: Frame, names: list[Name]) -> tuple[NDArray[np.bool_], NDArray[
 
 
 def _compare(greater: NDArray[np.float64], lesser: NDArray[np.float64], ordered: NDArray[np.float64]) -> int:
-    """2 where one is never below the other, 1 where it hardly ever is, 0 otherwise or where that means nothing."""
+    """2 if one is never below the other, 1 if hardly ever, 0 otherwise or if this means nothing."""
     there = ~(np.isnan(greater) | np.isnan(lesser))
     n_rows = int(there.sum())
     greater, lesser = greater[there], lesser[there]
@@ -310,7 +310,7 @@ def _compare(greater: NDArray[np.float64], lesser: NDArray[np.float64], ordered:
 
 
 def _closure(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """What follows from the pairs."""
+    """The transitive closure of the pairs."""
     reach = pairs.copy()
     for _ in range(max(1, int(np.ceil(np.log2(max(len(pairs), 2)))))):
         reach |= (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
@@ -318,14 +318,14 @@ def _closure(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _reduced(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Without what follows from two others."""
+    """The pairs without those that follow from two others."""
     pairs = pairs & ~(pairs & pairs.T & np.tri(len(pairs), dtype=bool))
     follows = (pairs.astype(np.float32) @ _closure(pairs).astype(np.float32)) > 0
     return pairs & ~follows
 
 
 def _bits(frame: Frame, law: AtLeast) -> float:
-    """What it rules out: the share of shuffled rows that would keep it."""
+    """Information of the law: minus the log of the share of shuffled rows that would keep it."""
     greatest = law._greatest(frame)
     numbers = law._own(frame)
     ordered = np.sort(greatest[~np.isnan(greatest)])

@@ -1,9 +1,9 @@
-"""Which column of a law is computed: not one that would lose its zeros and round numbers.
+"""Decides which column of a law is computed: not one that would lose its zeros and round numbers.
 
-Of `tax = rate * net` any column can be computed from the others. New rows draw the parts, and parts of different rows
-do not work out to whole dollars: prices that people rounded are drawn, and what followed from them is computed. And
-of `minutes = games * average` the average is computed: minutes follow from it by rounding alone, so that the average of
-new rows would be somewhat off.
+In `tax = rate * net` any column can be computed from the others. But in new rows the parts are drawn, and generated
+parts do not result in whole dollars. So columns with round numbers, such as prices, should be drawn and the others
+computed. In `minutes = games * average` the average should be computed: it is the more precise column, and minutes
+follow from it only by rounding.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .search import Candidate, Search
 MAX_LOST = 0.25
 """Maximum share of zeros or round numbers that a column may lose."""
 COARSEST, FINEST = -3, 4
-"""Round numbers are multiples of a thousand to a ten-thousandth; further decimals are often those of 32 bits."""
+"""Round numbers are multiples of 1,000 down to 0.0001; further decimals are often artefacts of 32-bit floats."""
 
 MANY_DECIMALS = 10
 """Decimals of numbers without a grid."""
 
 
 def weighed(candidate: Candidate, search: Search) -> Candidate | None:
-    """The candidate with what its target would lose; None where the law has exceptions, so that it is no great loss."""
+    """The candidate with the loss of its target; None if the law has exceptions, which makes dropping it acceptable."""
     law = candidate.law
     if not isinstance(law, Computed) or law.cycle is not None or search.frame.schema.column(law.target).kind != NUMERIC:
         return candidate
@@ -49,7 +49,7 @@ def _is_coarse(law: Computed, search: Search) -> bool:
 
 
 def _lost(law: Computed, search: Search) -> float:
-    """How much larger the share of zeros or round numbers is than among results of parts of different rows."""
+    """By how much the share of zeros or round numbers exceeds that of results computed from shuffled parts."""
     own = search.frame.floats(law.target)
     other = law.computed(search.once("shuffled", _shuffled)).astype(np.float64)
     own, other = own[~np.isnan(own)], other[np.isfinite(other)]
@@ -60,13 +60,13 @@ def _lost(law: Computed, search: Search) -> float:
 
 
 def _round(values: NDArray[np.float64], scale: float) -> float:
-    """The share of numbers other than 0 that are whole at a scale."""
+    """Share of nonzero numbers that are integers after scaling."""
     counts = values[values != 0] * scale
     return float(np.mean(np.abs(counts - np.rint(counts)) <= 1e-9 + 1e-8 * np.abs(counts))) if len(counts) else 0.0
 
 
 def _shuffled(search: Search) -> Frame:
-    """The rows of the search with the numbers of each column in an order of their own."""
+    """The search rows with each column shuffled independently."""
     rng, frame = np.random.default_rng(search.frame.n_rows), search.frame
     cells = {}
     for column in frame.schema.columns:

@@ -1,7 +1,7 @@
 """Parts of times: `month = month of date`, `hour = hour of stamp in Europe/Berlin`, `day = weekday (Monday is 0) of t`.
 
-A time may be written in UTC while its parts are local, so that zones and offsets are tried. The parts are computed from
-the time, never the time from its parts, which could make a 30th of February.
+A time may be in UTC while its parts are local, so time zones and offsets are tried. Parts are computed from the time,
+never the time from its parts, which could give a 30th of February.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ PARTS: Mapping[str, Callable[[Stamps], Values]] = {
     "milliseconds since 1970": lambda t: _whole(t.as_unit("ms").asi8),
 }
 CLOCK_PARTS = ("hour", "minute")
-"""Parts that a clock time written as a number has."""
+"""Parts of a clock time written as a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A time whose parts are taken."""
+    """A time column, with an optional shift, from which parts are taken."""
 
     name: Name
     zone: str | None = None
-    """The time is in UTC, the parts are on the clock of this zone."""
+    """The time is in UTC, the parts are local to this zone."""
     hours: float = 0
-    """… or this many hours later."""
+    """… or shifted by this many hours."""
 
     @property
     def text(self) -> str:
-        """As it is written in sentences."""
+        """The source as written in sentences."""
         shift = f" {'+' if self.hours > 0 else '-'} {number(abs(self.hours))} hours" if self.hours else ""
         return f"{quoted(self.name)}{f' in {self.zone}' if self.zone else shift}"
 
@@ -120,17 +120,17 @@ class Part(Computed):
         return f"{self.part} of {self._source.text}"
 
     def expected(self, frame: Frame) -> Values:
-        """The part; where the target is itself a time, the day in the target's unit."""
+        """The part; if the target is itself a time, the date in the target's unit."""
         target_unit = _unit(self, frame)
         if self.part == "date":
             return _whole(self._source.stamps(frame).normalize().as_unit(target_unit).asi8)
         return self._source.part(frame, self.part)
 
     unit: str = "us"
-    """Unit of a target that is a time."""
+    """Unit of the target if it is a time."""
 
     def learn(self, frame: Frame, floor: int) -> Part:
-        """Take the unit of the target, then learn like any computed column."""
+        """Store the unit of the target, then learn like any computed column."""
         column = frame.schema.column(self.target)
         law = replace(self, unit=column.unit if column.kind == DATETIME else "us")
         return super(Part, law).learn(frame, floor)
@@ -144,7 +144,7 @@ def _unit(law: Part, frame: Frame) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedPart(DropsTarget):
-    """A label that names a part of a time: Monday, March, Q2, weekend."""
+    """A label for a part of a time: Monday, March, Q2, weekend."""
 
     form: ClassVar[str] = "named part"
     target: Name
@@ -170,14 +170,14 @@ class NamedPart(DropsTarget):
         return Source(name=self.source, zone=self.zone, hours=self.hours).part(frame, self.part)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are present and the part has a name, and where the label is that name."""
+        """Rows in which both are present and the part has a name, and those whose label is that name."""
         labels, parts, known = frame.labels(self.target), self._parts(frame), dict(self.names)
         applies = frame.present(self.target, self.source) & np.isin(parts, list(known))
         same = [known.get(part) == label for part, label in zip(parts.tolist(), labels.tolist(), strict=True)]
         return applies, applies & np.array(same, dtype=bool)
 
     def learn(self, frame: Frame, floor: int) -> NamedPart:
-        """Record the names that enough rows have."""
+        """Store the names with enough rows."""
         there = frame.present(self.target, self.source)
         pairs = pd.DataFrame({"part": self._parts(frame)[there], "label": frame.labels(self.target)[there]})
         counts = pairs.value_counts(sort=False)
@@ -189,7 +189,7 @@ class NamedPart(DropsTarget):
         return law.counted(frame)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Look up the name; a part that has none takes the name of the nearest part."""
+        """Look up the name; a part without one gets the name of the nearest part."""
         known = np.array([part for part, _ in self.names])
         labels = np.empty(len(known), dtype=object)
         labels[:] = [label for _, label in self.names]

@@ -1,7 +1,7 @@
-"""Times that all lie in one year or month: `year of stamp in America/New_York = 2013`.
+"""Times that are all in one year or month: `year of stamp in America/New_York = 2013`.
 
-A column with the same year in every row is a constant, not computed from the time; instead, the time is kept in that
-year.
+A column with the same year in every row is a constant and not computed from the time. Instead, the time is kept within
+that year.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from ..data.schema import CONSTANT, DATETIME, NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name
+from .correcting import Correcting
 from .find_parts import ZONES
 from .linear import PER_SECOND
 from .parts import Source
-from .puts_right import PutsRight
 from .search import Candidate, Search
 from .words import column_name
 
 PERIODS = {"year": (1900, 2100), "month number": (190_001, 210_012)}
-"""Parts that may be the same in all rows, each with its valid range."""
+"""Parts that can be constant, with their valid ranges."""
 MIN_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Period(PutsRight):
+class Period(Correcting):
     """A time inside one year or month."""
 
     form: ClassVar[str] = "period"
@@ -58,12 +58,12 @@ class Period(PutsRight):
         return (self.source,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where there is a time, and where it lies in the period."""
+        """Rows with a time, and rows with a time in the period."""
         applies = frame.present(self.source)
         return applies, applies & (self._source.part(frame, self.part) == self.value)
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Reflect times beyond an end of the period at it, by whole days, so that the time of day stays."""
+        """Reflect times outside the period at its ends, by whole days, so that the time of day is unchanged."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps)
         if not len(rows):
@@ -101,7 +101,7 @@ class Period(PutsRight):
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns with one value that is the year or month of a time in every row."""
+    """Find constant columns that are the year or month of a time in every row."""
     frame = search.frame
     stamps = [c.name for c in frame.schema.columns if c.kind == DATETIME]
     found: dict[Name, Candidate] = {}

@@ -1,7 +1,7 @@
 """Products and quotients to the last decimal: `total = price * quantity`, `rate = 100 * tax / net`, `bmi = weight / …`.
 
-A factor may be what a percentage leaves: `net = price * (100 - discount) / 100`. A result is rounded as the target is:
-to the nearest, with halves away from zero or to even, or always down.
+A factor may be the complement of a percentage: `net = price * (100 - discount) / 100`. Results are rounded like the
+target: to the nearest (ties away from zero or to even), or always down or up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUNDINGS = (NEAREST, HALF_UP, DOWN, UP)
 
 
 def scaled(values: Values, factor: float) -> Values:
-    """Values times a factor; a hundredth is a division by 100, which rounds as people's own computations do."""
+    """Values times a factor; 0.01 is computed as a division by 100, which rounds the way most programs do."""
     divisor = divisor_of(factor)
     if divisor:
         return np.asarray(values / divisor)
@@ -32,7 +32,7 @@ def scaled(values: Values, factor: float) -> Values:
 
 
 def divisor_of(factor: float) -> float:
-    """The number whose inverse a factor is, where that is shorter to write: 100, 1200, 173.33; otherwise 0."""
+    """The inverse of a factor if it is shorter to write: 100, 1200, 173.33; otherwise 0."""
     divisor = round(1 / factor, 6) if 0 < abs(factor) < 1 else 0.0
     same = divisor and abs(divisor * factor - 1) < 1e-12
     return divisor if same and len(number(divisor)) < len(number(factor)) else 0.0
@@ -51,9 +51,9 @@ def rounded(values: Values, decimals: int, rounding: str) -> Values:
 
 
 def is_tie(own: Values, exact: Values, decimals: int) -> Any:
-    """Where a number is one of the two nearest to a result halfway between them: either way of rounding is right.
+    """Where a result is halfway between two numbers and the number is one of them: both ways of rounding are accepted.
 
-    1.5 * 0.67 is a little less or a little more than 1.005, depending on how people multiply.
+    1.5 * 0.67 is a little less or a little more than 1.005, depending on the order of operations.
     """
     scale = 10.0**decimals
     scaled, given = exact * scale, own * scale
@@ -63,20 +63,20 @@ def is_tie(own: Values, exact: Values, decimals: int) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded(Computed):
-    """A law whose results are rounded as the target writes its numbers."""
+    """A law whose results are rounded like the target."""
 
     rounding: str = NEAREST
 
     def exact_results(self, frame: Frame) -> Values:
-        """Results before they are rounded; 0 where a part is missing."""
+        """Unrounded results; 0 where a part is missing."""
         raise NotImplementedError
 
     def expected(self, frame: Frame) -> Values:
-        """Results on the grid of the target."""
+        """Results rounded like the target."""
         return self.on_grid(self.exact_results(frame))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where no part is missing, and where the target is as computed; halves may be rounded either way."""
+        """Rows without missing parts, and those whose target is as computed; ties may be rounded either way."""
         applies, keeps = Computed.holds(self, frame)
         if self.rounding not in (NEAREST, HALF_UP) or not (self.whole or self.decimals is not None):
             return applies, keeps
@@ -84,7 +84,7 @@ class Rounded(Computed):
         return applies, keeps | (applies & is_tie(own, self.exact_results(frame), self.decimals or 0))
 
     def on_grid(self, value: Values) -> Values:
-        """Results on the grid of the target."""
+        """Results rounded like the target."""
         if self.in_32_bits:
             return value
         if self.whole:
@@ -92,7 +92,7 @@ class Rounded(Computed):
         return np.asarray(value if self.decimals is None else rounded(value, self.decimals, self.rounding))
 
     def learn(self: AnyRounded, frame: Frame, floor: int) -> AnyRounded:
-        """Find out how halves are rounded, then learn like any computed column."""
+        """Determine how ties are rounded, then learn like any computed column."""
         ways = (NEAREST, HALF_UP) if self.rounding in (NEAREST, HALF_UP) else (self.rounding,)
         learned = [Computed.learn(replace(self, rounding=way), frame, floor) for way in ways]
         return max(learned, key=lambda law: int(Computed.holds(law, frame)[1].sum()))
@@ -107,7 +107,7 @@ class Product(Rounded):
     factors: tuple[Name, ...] = ()
     divisors: tuple[Name, ...] = ()
     shifted: tuple[tuple[float, int, Name], ...] = ()
-    """Factors that are a constant plus or minus a column: constant, sign and column."""
+    """Factors of the form constant ± column: constant, sign and column."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -116,7 +116,7 @@ class Product(Rounded):
 
     @property
     def formula(self) -> str:
-        """The product as it is written in sentences."""
+        """The product as written in sentences."""
         words = [quoted(name) for name in self.factors]
         words += [f"({number(base)} {'+' if sign > 0 else '-'} {quoted(name)})" for base, sign, name in self.shifted]
         divisor = divisor_of(self.factor)

@@ -1,7 +1,7 @@
-"""Ratios with a sum in them: `rate = 100 * won / (won + lost)`, `margin = (price - cost) / price`.
+"""Ratios with a sum or difference: `rate = 100 * won / (won + lost)`, `margin = (price - cost) / price`.
 
-One column is divided by the sum or the difference of two others, or the other way round. All such triples of columns
-are tried on a few rows; what fits them is checked to the last decimal in all rows that are read.
+One column is divided by the sum or difference of two others, or vice versa. All such triples of columns are tried on a
+few rows; those that fit are checked to the last decimal in all search rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..data.schema import NUMERIC, Schema
 from ..errors import SchemaError
 from .base import Frame, Name
 from .computed import Values
-from .find_product import judged_stored, probe_rows
+from .find_product import checked_in_32_bits, probe_rows
 from .product import HALF_UP, NEAREST, Rounded, scaled
 from .search import Candidate, Search
 from .words import column_name, number, quoted
@@ -26,7 +26,7 @@ from .words import column_name, number, quoted
 Floats = NDArray[np.float64]
 
 MIN_VALUES, MAX_COLUMNS, PROBES = 10, 24, 12
-"""Minimum values of a computed column; maximum columns to search for triples; rows that triples are tried on."""
+"""Minimum distinct values of a computed column; maximum columns for the search in triples; rows to test triples on."""
 NEEDED = 10
 """Probe rows that must fit."""
 FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
@@ -34,7 +34,7 @@ FACTORS = (1.0, 2.0, 0.5, 100.0, 200.0, 50.0, 1000.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio(Rounded):
-    """A constant times the ratio of a column and the sum or difference of two others, either way up."""
+    """A constant times the ratio of a column and the sum or difference of two others, or its inverse."""
 
     form: ClassVar[str] = "ratio"
     factor: float = 1
@@ -43,7 +43,7 @@ class Ratio(Rounded):
     minus: bool = False
     """Whether the second of the pair is subtracted."""
     above: bool = False
-    """Whether the pair is divided by the single column, instead of the other way round."""
+    """Whether the pair is the numerator."""
 
     @property
     def reads(self) -> tuple[Name, ...]:
@@ -52,7 +52,7 @@ class Ratio(Rounded):
 
     @property
     def formula(self) -> str:
-        """The ratio as it is written in sentences."""
+        """The ratio as written in sentences."""
         pair = f"({quoted(self.pair[0])} {'-' if self.minus else '+'} {quoted(self.pair[1])})"
         upper, lower = (pair, quoted(self.single)) if self.above else (quoted(self.single), pair)
         text = f"{'' if self.factor == 1 else f'{number(self.factor)} * '}{upper} / {lower}"
@@ -69,13 +69,13 @@ class Ratio(Rounded):
 
 
 def _ratio(single: Floats, pair: Floats, *, above: bool) -> Floats:
-    """One divided by the other; NaN or infinite where there is nothing to divide by."""
+    """One divided by the other; NaN or infinite where the divisor is 0."""
     with np.errstate(all="ignore"):
         return np.asarray(pair / single if above else single / pair)
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that are such a ratio of others in nearly all rows."""
+    """Find columns that are such a ratio of others in nearly all rows."""
     return sorted(_found(search), key=lambda candidate: -candidate.bits)
 
 
@@ -104,14 +104,14 @@ def _found(search: Search) -> Iterator[Candidate]:
 
 
 def _matching(own: Floats, values: Floats, middle: Floats, step: float) -> Iterator[tuple[int, int, float]]:
-    """Places of ratios (P, M, pairs) that are a usual factor away from the target in the probe rows."""
+    """Indices of ratios (P, M, pairs) that match the target up to a usual factor in the probe rows."""
     if np.isnan(own).sum() > PROBES - NEEDED:
         return
     size = np.nanmedian(np.abs(own))
     slack = (0.75 * step + 1e-6 * np.abs(own))[:, None]
     with np.errstate(all="ignore"):
         for factor in FACTORS:
-            near = np.abs(np.log(factor * middle / size)) < 0.7  # medians of the same numbers are near each other
+            near = np.abs(np.log(factor * middle / size)) < 0.7  # medians of matching columns are close to each other
             for sign in (1, -1):
                 places = np.argwhere(near)
                 tried = values[:, places[:, 0], places[:, 1]] * (sign * factor)
@@ -127,7 +127,7 @@ def _checked(
     numbers = search.numbers
     single, first, second = columns
     names = numbers.names
-    if factor < 0 and minus:  # the other way round
+    if factor < 0 and minus:  # swap the pair
         first, second, factor = second, first, -factor
 
     def compute(matrix: Floats) -> Floats:
@@ -142,7 +142,7 @@ def _checked(
         minus=minus,
         above=above,
     )
-    return judged_stored(law, target, compute, search)
+    return checked_in_32_bits(law, target, compute, search)
 
 
 _NAME = r"(?:`[^`]*`|[^\W\d]\w*)"

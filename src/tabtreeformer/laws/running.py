@@ -1,8 +1,8 @@
-"""Running totals where rows are in order: `balance = running total of amount by account`.
+"""Running totals of ordered rows: `balance = running total of amount by account`.
 
-The total of a row is that of the row before it plus its own amount. Rows that were held out leave holes, across which
-it does not add up, so the law is accepted if most pairs of neighbours do. New rows are added up in the order in which
-they are written, from the same start in each block of rows.
+Each total is that of the previous row plus the row's own amount. Held-out rows leave gaps where this fails, so the law
+is accepted if most pairs of neighbours add up. New rows are added up in the order in which they are written, with the
+same start in each block of rows.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .words import column_name, different, quoted
 
 Floats = NDArray[np.float64]
 MIN_SHARE, MIN_ROWS, MIN_VALUES = 0.6, 50, 10
-"""Minimum share and number of neighbours that add up, and of different amounts."""
+"""Minimum share and number of neighbours that add up, and minimum number of distinct amounts."""
 MAX_GROUPS = 0.2
 """Maximum number of groups, as a share of the rows."""
 MAX_RESTARTS = 0.01
-"""Maximum share of rows that have a total and no amount."""
+"""Maximum share of rows with a total but no amount."""
 MAX_REACH = 2.0
-"""Maximum range of the totals of amounts in another order, compared with that of the table."""
+"""Maximum range of totals after shuffling the amounts, relative to the table's range."""
 PROBES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Running(DropsTarget):
-    """A column that adds up another, row by row."""
+    """A column that is the running total of another."""
 
     form: ClassVar[str] = "running"
     exact: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class Running(DropsTarget):
     by: Name | None = None
     """The column whose groups of rows are added up separately."""
     start: float = 0.0
-    """Where totals begin, chosen so that their mean is that of the table."""
+    """Start value, chosen so that the mean of the totals equals the table's."""
     decimals: int = 0
     support: int = 0
     exceptions: int = 0
@@ -67,7 +67,7 @@ class Running(DropsTarget):
         return (self.part,) if self.by is None else (self.part, self.by)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to rows that have a row before them, and is kept where the total grew by their own amount."""
+        """Applies to rows with a previous row, and is kept where the total grew by the row's amount."""
         before = _before(self._codes(frame))
         own, part = frame.floats(self.target), frame.floats(self.part)
         left = own - own[before] - part
@@ -79,7 +79,7 @@ class Running(DropsTarget):
         return np.zeros(frame.n_rows, dtype=np.int64) if self.by is None else Coded.read(frame, self.by).codes
 
     def learn(self, frame: Frame, floor: int) -> Running:
-        """Find out where totals begin, and count neighbours."""
+        """Determine the start value, and count neighbours."""
         own, part = frame.floats(self.target), np.nan_to_num(frame.floats(self.part))
         there = own[~np.isnan(own)]
         decimals = count_decimals(there, spare=len(there) // 100) if len(there) else 0
@@ -108,7 +108,7 @@ class Running(DropsTarget):
 
 
 def _before(codes: Codes) -> Codes:
-    """The row before each row of the same code; -1 for the first."""
+    """Index of the previous row with the same code; -1 for the first."""
     order = np.argsort(codes, kind="stable")
     before = np.full(len(codes), -1, dtype=np.int64)
     same = codes[order][1:] == codes[order][:-1]
@@ -117,7 +117,7 @@ def _before(codes: Codes) -> Codes:
 
 
 def _totals(codes: Codes, part: Floats) -> Floats:
-    """Running totals in the order of the rows, separately for each code."""
+    """Running totals in row order, separately for each code."""
     order = np.argsort(codes, kind="stable")
     totals = np.cumsum(part[order])
     first = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
@@ -128,7 +128,7 @@ def _totals(codes: Codes, part: Floats) -> Floats:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Totals of other columns, of all rows or of the rows of each label."""
+    """Find running totals of other columns, over all rows or per label."""
     frame, numbers = search.ordered, search.numbers
     many = [
         n for i, n in enumerate(numbers.names) if numbers.distinct[i] >= MIN_VALUES and numbers.decimals[i] is not None
@@ -153,13 +153,13 @@ def find(search: Search) -> Sequence[Candidate]:
         np.fill_diagonal(share, 0.0)
         for target, part in np.argwhere(share >= 0.7 * MIN_SHARE):
             if many[target] not in found:
-                candidate = _judged(Running(target=many[target], part=many[part], by=by), search)
+                candidate = _checked(Running(target=many[target], part=many[part], by=by), search)
                 found |= {} if candidate is None else {many[target]: candidate}
     return list(found.values())
 
 
-def _judged(law: Running, search: Search) -> Candidate | None:
-    """The law, if most neighbours add up and amounts differ."""
+def _checked(law: Running, search: Search) -> Candidate | None:
+    """The law, if most neighbours add up and the amounts vary."""
     frame = search.ordered
     learned = law.learn(frame, search.floor)
     applies, kept = learned.holds(frame)
@@ -175,13 +175,15 @@ def _judged(law: Running, search: Search) -> Candidate | None:
 
 
 def _restarts(law: Running, frame: Frame) -> bool:
-    """Whether totals go on where there is no amount: rows of several units, of which the first has no row before it."""
+    """Whether totals continue where the amount is missing: rows of several units, the first of which has no previous
+    row.
+    """
     going_on = frame.present(law.target) & frame.gaps(law.part)
     return bool(going_on.mean() > MAX_RESTARTS)
 
 
 def _wanders(law: Running, frame: Frame, rng: np.random.Generator) -> bool:
-    """Whether amounts in another order, as new rows have them, add up to totals far outside those of the table."""
+    """Whether shuffled amounts, as in new rows, add up to totals far outside the table's range."""
     own, part, codes = frame.floats(law.target), np.nan_to_num(frame.floats(law.part)), law._codes(frame)
     reach = np.nanmax(own) - np.nanmin(own)
     reaches = [np.ptp(_totals(codes, rng.permutation(part))) for _ in range(5)]

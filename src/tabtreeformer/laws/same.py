@@ -1,9 +1,9 @@
-"""A number that is often the same as another: a lot as large as the neighbours', a garage as old as its house.
+"""A number that often equals another: a lot as large as the neighbours', a garage as old as its house.
 
     lot often equals neighbours
 
-Both columns stay, so that a writer learns what else depends on them and how each is rounded. A flag beside the target
-says whether they are equal; where they are, the target is copied.
+Both columns stay, so that a writer learns what else depends on them and how each is rounded. An additional flag marks
+rows in which they are equal; there the target is copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Same(OneTarget):
     target: Name
     base: Name
     flag: Name = ""
-    """The column that says whether they are equal."""
+    """The flag column: whether they are equal."""
     support: int = 0
     exceptions: int = 0
 
@@ -50,16 +50,16 @@ class Same(OneTarget):
 
     @property
     def reads(self) -> tuple[Name, ...]:
-        """What it may equal."""
+        """The column that it may equal."""
         return (self.base,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are present, and where they are equal."""
+        """Rows in which both are present, and rows in which they are equal."""
         applies = frame.present(self.target, self.base)
         return applies, applies & np.asarray(frame.values(self.target) == frame.values(self.base))
 
     def determined(self, frame: Frame) -> Mask:
-        """Rows in which the target follows from the flag and the base, so that its own probability is 1."""
+        """Rows in which flag and base determine the target, so that its probability is 1."""
         return self.holds(frame)[1]
 
     def learn(self, frame: Frame, floor: int) -> Same:
@@ -68,7 +68,7 @@ class Same(OneTarget):
         return replace(self, flag=flag).counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
-        """The flag before the target."""
+        """Add the flag before the target."""
         why = f"whether {self.target!r} equals {self.base!r}"
         flag = Column(self.flag, BOOLEAN, "bool", why=why)
         return replaced(schema, self.target, [flag, schema.column(self.target)])
@@ -81,7 +81,7 @@ class Same(OneTarget):
         return frame.changed(self.reshape(frame.schema), {self.flag: cells})
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Copy the base where the flag says so."""
+        """Copy the base where the flag is set."""
         own, base = frame.cells(self.target), frame.cells(self.base)
         rows = np.asarray(frame.values(self.flag) == True, dtype=bool) & ~base.gaps  # noqa: E712  (an array of objects)
         values, gaps = own.values.copy(), own.gaps & ~rows

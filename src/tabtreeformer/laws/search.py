@@ -1,4 +1,4 @@
-"""What all searches share: the rows to search, the rows held out, and what a law saves in bits."""
+"""State shared by all searches: the search rows, the held-out rows, and the bits that a law saves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .bits import code_length
 
 T = TypeVar("T")
 LARGEST = 2.0**62
-"""Columns with larger numbers are left alone: sums and differences could overflow."""
+"""Columns with larger numbers are skipped: sums and differences could overflow."""
 MAX_ROWS = 10_000
 """Maximum number of rows that are read."""
 SEEN = 0.7
@@ -31,22 +31,22 @@ class Candidate:
 
     law: Law
     bits: float
-    """Held-out bits per row that it saves in the columns that it writes, minus its own description."""
+    """Held-out bits per row saved in the columns that it writes, minus the bits of its own description."""
     exact: bool
-    """Whether no row that was read breaks it; exact laws are chosen before near ones."""
+    """Whether no search row breaks it; exact laws are chosen before near ones."""
     share: float = 0.0
-    """Share of the rows in which it applies that keep it: laws that nearly always hold come before mere savings."""
+    """Share of applicable rows that keep it; laws that nearly always hold come before those that only save bits."""
     lost: float = 0.0
-    """Share of the zeros or round numbers of its target that are lost where it is computed."""
+    """Share of the target's zeros or round numbers that are lost when it is computed."""
     coarse: bool = False
-    """Whether its target has fewer decimals than a part, so that the part does not follow from it as exactly."""
+    """Whether the target has fewer decimals than a part, so that the part cannot be computed from it exactly."""
     gaps_only: bool = False
-    """Whether it only says where a column is missing, which a law that computes the column may leave open."""
+    """Whether it only determines where a column is missing, so that another law may still compute its values."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numeric columns side by side."""
+    """The numeric columns as a matrix."""
 
     names: tuple[Name, ...]
     matrix: NDArray[np.float64]
@@ -54,15 +54,15 @@ class Numbers:
     decimals: tuple[int | None, ...]
     distinct: NDArray[np.int64]
     single: NDArray[np.bool_]
-    """Whether a column holds numbers of 32 bits."""
+    """Whether a column consists of 32-bit floats."""
 
     def is_short(self, i: int) -> bool:
-        """Whether 32 bits can hold all numbers of a column, which are not all whole."""
+        """Whether a column consists of 32-bit floats that are not all integers."""
         own = self.matrix[:, i][~np.isnan(self.matrix[:, i])]
         return bool(self.single[i] or (self.decimals[i] != 0 and (stored_in_32_bits(own) == own).all()))
 
     def stored(self, target: int) -> NDArray[np.float64]:
-        """The matrix as a law in 32 bits about this column reads it, as `Computed` does with its `short` parts."""
+        """The matrix with 32-bit floats restored, as a law in 32 bits for this column reads it (`Computed.short`)."""
         short = self.single if self.single[target] else np.array([d != 0 for d in self.decimals])
         return np.where(short, widened(self.matrix), self.matrix)
 
@@ -79,20 +79,20 @@ class Search:
     frame: Frame
     """At most `MAX_ROWS` rows of the table."""
     floor: int
-    """Values, categories and keys that fewer rows have must not be stored."""
+    """Values, categories and keys of fewer rows than this must not be stored."""
     rng: np.random.Generator
     ordered: Frame
-    """Consecutive rows in their own order."""
+    """Consecutive rows in their original order."""
     computed: frozenset[Name] = frozenset()
-    """Columns that a law computes exactly; laws that put rows right should be about learned columns."""
+    """Columns that a law computes exactly; laws that correct rows should refer to learned columns."""
     own_gaps: frozenset[Name] = frozenset()
-    """Those of them that are missing in rows other than their parts."""
+    """Those of them whose gaps differ from the gaps of their parts."""
     wanted: frozenset[Name] | None = None
-    """Columns that laws are searched for; None for all."""
+    """Target columns of the search; None for all."""
 
     @classmethod
     def begin(cls, frame: Frame, floor: int, rng: np.random.Generator) -> Search:
-        """Draw the rows to look at."""
+        """Draw the search rows."""
         ordered = frame
         if frame.n_rows > MAX_ROWS:
             ordered = frame.take(np.arange(MAX_ROWS))
@@ -100,20 +100,20 @@ class Search:
         return cls(frame, floor, rng, ordered)
 
     def knowing(self, computed: frozenset[Name], own_gaps: frozenset[Name]) -> Search:
-        """The same search with its cache, and with the columns that laws compute."""
+        """The same search, sharing its cache, with the computed columns added."""
         own = Search(self.frame, self.floor, self.rng, self.ordered, computed, own_gaps)
         own.__dict__.update({name: value for name, value in self.__dict__.items() if name not in own.__dict__})
         return own
 
     def targets(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of the numeric columns at these places that laws are searched for."""
+        """Which of these numeric columns are targets of the search."""
         wanted = self.wanted
         if wanted is None:
             return places
         return np.array([i for i in places if self.numbers.names[i] in wanted], dtype=np.int64)
 
     def once(self, what: str, compute: Callable[[Search], T]) -> T:
-        """What several searches need, computed for the first of them."""
+        """Cached results that several searches need."""
         found: dict[str, Any] = self.__dict__.setdefault("_found", {})
         if what not in found:
             found[what] = compute(self)
@@ -122,7 +122,7 @@ class Search:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """The numeric columns of the rows that are read."""
+        """The numeric columns of the rows."""
         schema = self.frame.schema
         numeric = [(c.name, self.frame.floats(c.name)) for c in schema.columns if c.kind == NUMERIC]
         pairs = [(name, own) for name, own in numeric if np.nanmax(np.abs(own), initial=0.0) < LARGEST]
@@ -140,7 +140,7 @@ class Search:
         return {name: self.length(own.matrix[:, i], own.step(i)) for i, name in enumerate(own.names)}
 
     def length(self, values: NDArray[np.float64], step: float) -> float:
-        """Held-out bits per row of numbers, one per row that is read."""
+        """Held-out bits per row of an array with one number per row."""
         seen, held = self.rows
         return code_length(values[seen], values[held], step)
 

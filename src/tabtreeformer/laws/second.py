@@ -1,6 +1,6 @@
-"""Laws about what other laws leave: a tip as a share of the total without the tip.
+"""Laws for what other laws leave: a tip as a share of the total without the tip.
 
-They are searched in the expressed table, and expressed last.
+They are searched for in the expressed table, and expressed last.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .base import Frame
 from .laws import Laws
 from .linear import Linear
 from .search import Search
-from .share import Share, judged, often_round
+from .share import Share, checked, often_round
 
 
 def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator) -> Laws:
-    """The laws, and further ones found in `frame`, the table that they leave."""
+    """Add laws that are found in `frame`, the expressed table."""
     wanted = list(_possible(laws))
     if not wanted:
         return laws
@@ -31,14 +31,14 @@ def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator) 
         decimals = search.numbers.decimals[search.numbers.names.index(law.target)]
         if decimals is None or not often_round(part, whole, decimals):
             continue
-        candidate = judged(law, part, whole, search)
+        candidate = checked(law, part, whole, search)
         if candidate is not None and candidate.bits > best.get(law.target, (0.0, law))[0]:
             best[law.target] = candidate.bits, law
     return _with(laws, frame, [law for _, law in best.values()], floor)
 
 
 def given_second(laws: Laws, frame: Frame, shares: Iterable[Share], floor: int) -> Laws:
-    """The laws with shares that a user asks for; one that has no sum to belong to is an error."""
+    """Add shares given by the user; a share without a matching sum is an error."""
     known = {(law.target, law.base): law for law in _possible(laws)}
     for share in shares:
         if (share.target, share.base) not in known:
@@ -50,7 +50,7 @@ def given_second(laws: Laws, frame: Frame, shares: Iterable[Share], floor: int) 
 
 
 def _possible(laws: Laws) -> Iterator[Share]:
-    """Parts of sums whose other parts and residual are learned as they are."""
+    """Parts of sums whose other parts and residual are learned unchanged."""
     left = laws.expressed_schema
     for law in laws.laws:
         if not isinstance(law, Linear) or law.units or any(factor != 1 for factor, _ in law.terms) or law.constant:
@@ -66,7 +66,7 @@ def _possible(laws: Laws) -> Iterator[Share]:
 
 
 def _with(laws: Laws, frame: Frame, shares: list[Share], floor: int) -> Laws:
-    """Laws and shares; of two that read each other, only the first is taken."""
+    """Add shares to laws; of two that read each other, only the first is added."""
     taken: list[Share] = []
     for share in shares:
         if not any({*share.writes} & {*own.reads} or {*own.writes} & {*share.reads} for own in taken):

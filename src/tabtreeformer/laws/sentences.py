@@ -1,4 +1,4 @@
-"""Names and values as they are written in sentences, and plain values as the cells of a column."""
+"""Names and values as written in sentences, and conversion of plain values to cells of a column."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .base import Cells, Name
 
 _NAME = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*))\s*(?:,|$)")
 NEARLY = ", nearly always"
-"""The end of a sentence that some rows break."""
+"""Suffix of a sentence that some rows break."""
 SINGLE = " in 32 bits"
-"""The end of a sentence about numbers that were computed and stored in 32 bits."""
+"""Suffix of a sentence about numbers that were computed and stored as 32-bit floats."""
 
 
 def quoted(name: Name) -> str:
-    """A name as it is written in sentences: between backticks unless it is a plain word."""
+    """A name as written in sentences: in backticks unless it is a plain word."""
     return str(name) if re.fullmatch(r"[^\W\d]\w*", str(name)) and str(name) != "from" else f"`{name}`"
 
 
@@ -31,7 +31,7 @@ def listed(names: Iterable[Name]) -> str:
 
 
 def said(text: str, *, near: bool) -> str:
-    """A sentence, and whether some rows break it."""
+    """Add the suffix to a sentence that some rows break."""
     return text + NEARLY if near else text
 
 
@@ -41,7 +41,7 @@ def unsaid(text: str) -> tuple[str, bool]:
 
 
 def names_in(words: str, text: str, schema: Schema) -> list[Name]:
-    """The columns that a part of a sentence lists."""
+    """The columns listed in a part of a sentence."""
     names: list[Name] = []
     place = 0
     while place < len(words):
@@ -56,7 +56,7 @@ def names_in(words: str, text: str, schema: Schema) -> list[Name]:
 
 
 def named(word: str, text: str, schema: Schema) -> Name:
-    """The column of that name; numbers may be names too."""
+    """The column of that name; names can also be numbers."""
     for name in schema.names:
         if str(name) == word:
             return name
@@ -66,7 +66,7 @@ def named(word: str, text: str, schema: Schema) -> Name:
 
 
 def written(value: Any) -> str:
-    """A value as it is written in sentences."""
+    """A value as written in sentences."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -89,7 +89,7 @@ def cells_of(values: Sequence[Any], column: Column) -> Cells:
 
 
 def value_of(word: str, column: Column, text: str) -> Any:
-    """Inverse of `written`: the value that a word of a sentence is."""
+    """Inverse of `written`: parse a word of a sentence as a value."""
     word = word.strip()
     if len(word) > 1 and word[0] == word[-1] == "'":
         return word[1:-1].replace("''", "'")

@@ -1,11 +1,12 @@
 """A column that is often a round share of another: a tax of 7 or 19 percent, a tip of a fifth, a discount.
 
     tax ~ share of net
-    tip ~ share of total - tip        where the total is known from the tip, its other parts and its residual
+    tip ~ share of total - tip    if the total is computed from the tip, its other parts and its residual
 
-The share is learned instead of the column: a round one wherever it gives the value back to the last decimal, so that
-few shares cover most rows, and the exact quotient elsewhere. Where the other rows are rounded themselves, e.g. tips in
-whole dollars, only the common shares are learned as such: the column holds minus the share, or else the value.
+The share is learned instead of the column. It is a round number wherever that reproduces the value to the last decimal,
+so that few shares cover most rows, and the exact quotient elsewhere. If the other rows are round themselves, e.g. tips
+in whole dollars, only common shares are stored as shares: the learned column is then minus the share, or the value
+itself.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ Floats = NDArray[np.float64]
 MAX_DIGITS = 4
 """Maximum decimals of a round share, e.g. 0.19, 0.075 or 0.0825."""
 MIN_ROUND, MAX_SHARES, MIN_ROWS = 0.3, 12, 50
-"""Minimum share of rows with one of the most common round shares; maximum number of those; and minimum rows in all."""
+"""Minimum share of rows with one of the most common round shares; maximum number of such shares; minimum total rows."""
 MIN_COMMON, MAX_ROUND = 20, 0.98
-"""Minimum rows of a common share; and the share of rows with one beyond which all rows are written as shares."""
+"""Minimum rows of a common share; above this share of rows with a common share, all rows are stored as shares."""
 MAX_SAME = 0.5
-"""Maximum share of the rows of a common share that have the same part."""
+"""Maximum share of rows with the same value among the rows of a common share."""
 ROUNDINGS = (NEAREST, HALF_UP, DOWN)
 MIN_VALUES = 20
 MIN_SAVED = 1.0
@@ -52,14 +53,14 @@ class Share(OneTarget):
     target: Name
     base: Name
     without: bool = False
-    """Whether the whole is the base minus the target, i.e. its other parts and the residual that a sum leaves."""
+    """Whether the whole is the base minus the target, i.e. the other parts and the residual of a sum."""
     parts: tuple[Name, ...] = ()
     rest: tuple[Name, float] | None = None
-    """The column of that residual, and the value of one of its counts."""
+    """The column of that residual, and the value of one count."""
     column: Name = ""
     """The column that replaces it."""
     common: tuple[float, ...] = ()
-    """Shares that are learned as minus the share while other values stay as they are; empty if all rows are shares."""
+    """Shares that are stored as minus the share while other values stay unchanged; empty if all rows are shares."""
     decimals: int = 2
     rounding: str = NEAREST
     support: int = 0
@@ -85,7 +86,7 @@ class Share(OneTarget):
         return self.parts if self.rest is None else (*self.parts, self.rest[0])
 
     def whole(self, frame: Frame) -> Floats:
-        """What the part is a share of."""
+        """The whole that the part is a share of."""
         if not self.without:
             return frame.floats(self.base)
         whole = np.zeros(frame.n_rows)
@@ -94,12 +95,12 @@ class Share(OneTarget):
         return whole if self.rest is None else whole + frame.floats(self.rest[0]) * self.rest[1]
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where both are present, and where the share is round."""
+        """Rows in which both are present, and rows with a round share."""
         applies = frame.present(self.target, *self.reads)
         return applies, applies & self.shares(frame)[1]
 
     def shares(self, frame: Frame) -> tuple[Floats, Mask]:
-        """The share of each row, and whether it is round; where the whole is 0 or missing, the part itself."""
+        """The share of each row (the part itself where the whole is 0 or missing), and whether it is round."""
         part, whole = frame.floats(self.target), self.whole(frame)
         usable = ~np.isnan(part) & ~np.isnan(whole) & (whole != 0)
         with np.errstate(all="ignore"):
@@ -116,7 +117,7 @@ class Share(OneTarget):
             return np.asarray(rounded(share * whole, self.decimals, self.rounding))
 
     def learn(self, frame: Frame, floor: int) -> Share:
-        """Find out how parts are rounded, and count round shares."""
+        """Determine how parts are rounded, and count round shares."""
         own = frame.floats(self.target)
         decimals = count_decimals(own[~np.isnan(own)])
         base = f"({self.base} - {self.target})" if self.without else self.base
@@ -128,13 +129,13 @@ class Share(OneTarget):
         return best.counted(frame)
 
     def _covered(self, frame: Frame) -> int:
-        """Number of rows that have one of the most common shares, which is largest for the right way of rounding."""
+        """Number of rows with one of the most common shares; it is largest for the correct rounding."""
         share, is_round = self.shares(frame)
         counts = np.unique(share[is_round & (share != 0)], return_counts=True)[1]
         return int(np.sort(counts)[::-1][:MAX_SHARES].sum())
 
     def _find_common(self, frame: Frame, floor: int) -> tuple[float, ...]:
-        """Common shares, if the rows that have none take fewer bits as they are."""
+        """Common shares, if the remaining rows take fewer bits unchanged."""
         part, (share, is_round) = frame.floats(self.target), self.shares(frame)
         telling = ~np.isnan(part) & (part != 0)
         values, counts = np.unique(share[is_round & telling & (share == np.round(share, 3))], return_counts=True)
@@ -150,7 +151,7 @@ class Share(OneTarget):
         return tuple(common[common > 0].tolist()) if lengths[0] < lengths[1] else ()
 
     def reshape(self, schema: Schema) -> Schema:
-        """The share instead of the part."""
+        """Replace the part by the share."""
         why = f"{self.target!r} as a share of {self.base!r}"
         return replaced(schema, self.target, [Column(self.column, NUMERIC, "float64", why=why)])
 
@@ -163,7 +164,7 @@ class Share(OneTarget):
         return frame.changed(self.reshape(frame.schema), {self.column: Cells(np.where(gaps, 0.0, share), gaps)})
 
     def log_scale(self, frame: Frame) -> Floats:
-        """One over the whole for shares; 1 for values that stay as they are."""
+        """One over the whole for shares; 1 for unchanged values."""
         whole = np.abs(self.whole(frame))
         usable = ~np.isnan(whole) & (whole > 0) & (not self.common)
         return np.where(usable, -np.log(np.where(usable, whole, 1.0)), 0.0)
@@ -202,13 +203,13 @@ class Share(OneTarget):
 
 
 def _varied(parts: Floats) -> bool:
-    """Whether a share occurs with different parts: a dollar is 10.8 % of 9.30, but nobody chose that share."""
+    """Whether a share occurs with different values: one dollar is 10.8 % of 9.30, but that share was not chosen."""
     counts = np.unique(parts, return_counts=True)[1]
     return bool(counts.max() <= MAX_SAME * len(parts))
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Columns that are one of a few round shares of another in many rows."""
+    """Find columns that are one of a few round shares of another in many rows."""
     numbers = search.numbers
     usable = [
         i
@@ -221,14 +222,14 @@ def find(search: Search) -> Sequence[Candidate]:
     for target in usable:
         for base in usable:
             if base != target and often_round(some[:, target], some[:, base], numbers.decimals[target] or 0):
-                candidate = _judged(target, base, search)
+                candidate = _checked(target, base, search)
                 if candidate is not None:
                     found.append(candidate)
     return sorted(found, key=lambda c: -c.bits)
 
 
 def often_round(part: Floats, whole: Floats, decimals: int) -> bool:
-    """Whether a few shares of two decimals explain enough of the probe rows for which a share means something."""
+    """Whether a few shares of two decimals explain enough of the probe rows for which a share is meaningful."""
     telling = ~np.isnan(part) & ~np.isnan(whole) & (part != 0) & (np.abs(whole) > 20 * 10.0**-decimals)
     part, whole = part[telling], whole[telling]
     if len(part) < MIN_ROWS:
@@ -236,22 +237,22 @@ def often_round(part: Floats, whole: Floats, decimals: int) -> bool:
     short = np.round(part / whole, 3)
     fits = (np.abs(short * whole - part) <= 0.5001 * 10.0**-decimals) & (np.abs(short) < 2) & (short != 1)
     counts = np.unique(short[fits], return_counts=True)[1]
-    # A part that is small compared with its last decimal is near many round shares, so few shares must suffice.
+    # A part with few significant digits matches many round shares, so few shares must be enough.
     return bool(np.sort(counts)[::-1][:MAX_SHARES].sum() >= MIN_ROUND * len(part) and (counts >= 5).any())
 
 
-def _judged(target: int, base: int, search: Search) -> Candidate | None:
+def _checked(target: int, base: int, search: Search) -> Candidate | None:
     numbers = search.numbers
     law = Share(target=numbers.names[target], base=numbers.names[base])
-    return judged(law, numbers.matrix[:, target], numbers.matrix[:, base], search)
+    return checked(law, numbers.matrix[:, target], numbers.matrix[:, base], search)
 
 
-def judged(law: Share, part: Floats, whole: Floats, search: Search) -> Candidate | None:
-    """What a share saves, if few round ones cover enough rows."""
+def checked(law: Share, part: Floats, whole: Floats, search: Search) -> Candidate | None:
+    """The candidate, if few round shares cover enough rows."""
     law = law.learn(search.frame, search.floor)
     there = ~np.isnan(part)
     if (there & (np.isnan(whole) | ((whole == 0) & (part != 0)))).sum() >= max(search.floor, 1):
-        return None  # rows that have no share
+        return None  # rows without a share
     share, is_round = law.shares(search.frame)
     telling = there & is_round & (part != 0)
     values, counts = np.unique(share[telling], return_counts=True)
@@ -265,7 +266,7 @@ def judged(law: Share, part: Floats, whole: Floats, search: Search) -> Candidate
 
 
 def _saved(share: Floats, part: Floats, whole: Floats, search: Search) -> float:
-    """Held-out bits of the part minus those of the share, at steps that distinguish the same parts."""
+    """Held-out bits of the part minus those of the share, at equivalent steps."""
     seen, held = search.rows
     step = 10.0**-MAX_DIGITS
     own = search.length(part, 10.0 ** -(count_decimals(part[~np.isnan(part)]) or 0))

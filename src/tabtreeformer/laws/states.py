@@ -1,4 +1,4 @@
-"""States of a column that other columns may depend on: missing, or one value."""
+"""States of a column that other columns can depend on: missing, or one value."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .sentences import named, quoted, value_of, written
 NONE_LIKE = {"none", "no", "n", "na", "n/a", "nan", "null", "0", "-", "--", "", "not applicable", "nothing", "false"}
 """Labels that mean "none"."""
 MAX_LABELS = 60
-"""Columns with more values have only the states missing and 0."""
+"""Columns with more values have only the states "missing" and 0."""
 OR, AND = " or ", " and "
 _STATE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*))\s+(?:(is missing)|=\s*(.+?))\s*")
 
 
 @dataclass(frozen=True)
 class State:
-    """A column that has one value, or is missing where `value` is None."""
+    """The state that a column has one value, or is missing if `value` is None."""
 
     name: Name
     value: Any
@@ -66,7 +66,7 @@ class State:
 
 @dataclass(frozen=True)
 class Both:
-    """States of several columns that hold together."""
+    """States of several columns, all of which hold."""
 
     states: tuple[State, ...]
 
@@ -89,7 +89,7 @@ class Both:
 
 
 def put(cells: Cells, value: Any, rows: Mask) -> Cells:
-    """Cells set to one value, or to missing, in some rows."""
+    """Set cells to one value, or to missing, in some rows."""
     gaps = cells.gaps.copy()
     gaps[rows] = value is None
     if value is None or not rows.any():
@@ -102,7 +102,7 @@ def put(cells: Cells, value: Any, rows: Mask) -> Cells:
 
 
 def alternatives(words: str, mark: str = OR) -> list[str]:
-    """The parts of a sentence between its marks, except for those in names and texts."""
+    """Split a sentence at a mark, ignoring marks inside names and texts."""
     parts, last = list[str](), 0
     for found in re.finditer(rf"`[^`]*`|'[^']*'|({re.escape(mark)})", words):
         if found[1]:
@@ -112,7 +112,7 @@ def alternatives(words: str, mark: str = OR) -> list[str]:
 
 
 def read_cause(words: str, text: str, schema: Schema) -> State | Both | None:
-    """A state, or several that are joined by `and`."""
+    """Parse a state, or several joined by `and`."""
     states = [read_state(part, text, schema) for part in alternatives(words, AND)]
     if len(states) == 1:
         return states[0]
@@ -126,7 +126,7 @@ def cause_from_json(data: list[Any]) -> State | Both:
 
 
 def read_state(words: str, text: str, schema: Schema) -> State | None:
-    """The state that a part of a sentence describes; None where it describes none."""
+    """Parse a part of a sentence as a state; None if it is not one."""
     found = _STATE.fullmatch(words)
     if found is None:
         return None
@@ -136,7 +136,7 @@ def read_state(words: str, text: str, schema: Schema) -> State | None:
 
 @dataclass(frozen=True)
 class States:
-    """All states of a table that enough rows have, and the rows of each."""
+    """All states of a table with enough rows, and the rows of each."""
 
     states: tuple[State, ...]
     masks: NDArray[np.bool_]  # (S, N)
@@ -144,7 +144,7 @@ class States:
 
     @classmethod
     def read(cls, frame: Frame, least: int, *, values: bool) -> States:
-        """Missing, 0 and labels for "none"; with `values`, every value that at least `least` rows have."""
+        """Collect missing, 0 and labels for "none"; with `values`, every value of at least `least` rows."""
         states: list[State] = []
         masks: list[Mask] = []
         for column in frame.schema.columns:

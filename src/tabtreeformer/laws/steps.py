@@ -1,7 +1,7 @@
 """Numbers whose rounding depends on a label: yen are whole, euros have cents.
 
-How a column is rounded in general is learned with its numbers. Here a category decides: its numbers are multiples of a
-step that others are not. The column stays as it is; in rows of the category it is rounded to the step.
+The general rounding of a column is learned with its numbers. Here it depends on a category: its numbers are multiples
+of a step, and the others are not. The column stays unchanged; rows of the category are rounded to the step.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
 from .clock import are_clock_times
 from .codes import Coded
+from .correcting import Correcting
 from .implication import MARK
-from .puts_right import PutsRight
 from .search import Candidate, Search
 from .sentences import named, quoted
 from .states import State, read_state
 from .words import number
 
 MIN_ROWS = 100
-"""Minimum rows of a category; the floor, if that is larger."""
+"""Minimum rows of a category; or the floor, if larger."""
 MAX_P = 1e-6
-"""Maximum probability that any law of a table is due to chance, corrected for the number tried."""
+"""Maximum p-value, corrected for the number of laws tried."""
 MAX_SHARE = 0.9
-"""Maximum share of the other rows that are multiples too: with more, the step belongs to the whole column."""
+"""Maximum share of the other rows that are multiples too; above it, the step belongs to the whole column."""
 MAX_LABELS = 60
 MANTISSAS = (1, 2, 5, 10, 25, 50)
 MAX_STEPS = 24
 MIN_VALUES = 10
-"""Minimum distinct numbers of a category: fewer are labels, or mean nothing."""
+"""Minimum distinct numbers of a category; fewer are labels, or not meaningful."""
 MIN_SHARE = 0.02
 """Minimum share of all rows that are multiples of a step."""
 LARGEST = 2.0**53
@@ -46,7 +46,7 @@ _CLAUSE = re.compile(r"\s*(?:`([^`]*)`|([^\W\d]\w*)) in steps of ([0-9.]+(?:e[-+
 
 
 @dataclass(frozen=True)
-class Steps(OneTarget, PutsRight):
+class Steps(OneTarget, Correcting):
     """`amount in steps of 1 where currency = 'JPY' or currency = 'KRW'`."""
 
     form: ClassVar[str] = "steps"
@@ -54,13 +54,13 @@ class Steps(OneTarget, PutsRight):
     clauses: tuple[tuple[float, State], ...]
     """Step and cause."""
     high: float | None = None
-    """End of the column, as far as enough rows support it: 58 minutes are never rounded to 60."""
+    """Maximum of the column, supported by enough rows: 58 minutes are never rounded to 60."""
     down: bool = False
-    """Whether numbers are rounded down: as a clock time, 1158 must not become 1160."""
+    """Whether to round down: the clock time 1158 must not become 1160."""
     floors: tuple[Bound, ...] = ()
-    """Columns that the rounded one is never below, by other laws, and whether it is never equal to them."""
+    """Columns that the rounded one must not fall below, by other laws, and whether equality is excluded."""
     ceilings: tuple[Bound, ...] = ()
-    """Columns that it is never above."""
+    """Columns that it must not exceed."""
     support: int = 0
     exceptions: int = 0
 
@@ -77,7 +77,7 @@ class Steps(OneTarget, PutsRight):
         return tuple(dict.fromkeys([c.name for _, c in self.clauses] + [n for n, _ in self.floors + self.ceilings]))
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to numbers of the categories."""
+        """Applies to rows of the categories."""
         numbers, there = frame.floats(self.target), ~frame.gaps(self.target)
         applies, broken = np.zeros(frame.n_rows, dtype=bool), np.zeros(frame.n_rows, dtype=bool)
         for step, cause in self.clauses:
@@ -87,7 +87,7 @@ class Steps(OneTarget, PutsRight):
         return applies, applies & ~broken
 
     def learn(self, frame: Frame, floor: int) -> Steps:
-        """Find the end of the column, and whether it is a clock time, and count the rows that keep the law."""
+        """Determine the maximum and whether the column is a clock time, and count the rows that keep the law."""
         there = frame.floats(self.target)[~frame.gaps(self.target)]
         if not len(there):
             return self.counted(frame)
@@ -106,7 +106,7 @@ class Steps(OneTarget, PutsRight):
         return frame.changed(schema, {self.target: Cells(values, cells.gaps)})
 
     def _between(self, rounded: NDArray[np.float64], frame: Frame, rows: Mask, step: float) -> NDArray[np.float64]:
-        """The next multiples that other laws allow; where there are none, those laws come first."""
+        """The nearest multiples that other laws allow; if there are none, those laws take precedence."""
         least, most = (
             _ends(frame, bounds, rows, step, sign) for bounds, sign in ((self.floors, 1), (self.ceilings, -1))
         )
@@ -149,12 +149,12 @@ def parse(text: str, schema: Schema) -> Steps | None:
         clauses += [(float(found[3]), cause) for cause in causes if cause is not None]
     target = names.pop()
     if names or schema.column(target).kind != NUMERIC or target in {cause.name for _, cause in clauses}:
-        raise SchemaError(f"constraint {text!r} must be about one column of numbers, and depend on others")
+        raise SchemaError(f"constraint {text!r} must have one numeric target, and conditions on other columns")
     return Steps(target, tuple(clauses))
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Numbers that are coarser in some categories than in others, with the label that explains most rows."""
+    """Find numbers that are coarser in some categories than in others, with the label that explains the most rows."""
     frame, numbers = search.frame, search.numbers
     labels = _labels(frame, search.floor)
     if not labels:
@@ -181,7 +181,7 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def _labels(frame: Frame, floor: int) -> list[tuple[Name, Coded]]:
-    """Labels with few values, some of which enough rows have."""
+    """Labels with few values, some of them with enough rows."""
     found = []
     for column in frame.schema.columns:
         if column.kind in LABELLED:
@@ -193,7 +193,7 @@ def _labels(frame: Frame, floor: int) -> list[tuple[Name, Coded]]:
 
 
 def _frequent(own: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64], list[tuple[int, Mask]]]:
-    """Numbers as counts of the last decimal, and the steps of which more of them are multiples than by chance.
+    """Numbers as counts of the last decimal, and the steps that divide more of them than by chance.
 
     0 is a multiple of everything and does not count.
     """
@@ -211,7 +211,7 @@ def _frequent(own: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64
 def _clauses(
     steps: Sequence[tuple[int, Mask]], there: Mask, label: Name, coded: Coded, floor: int, tests: int
 ) -> list[tuple[int, State]]:
-    """For each value of the label, the largest step of which all its numbers are multiples and others are not."""
+    """For each value of the label, the largest step that divides all its numbers but not the others."""
     rows = np.bincount(coded.codes[there], minlength=coded.size)
     total, found = int(rows.sum()), dict[int, int]()
     enough = (rows >= max(MIN_ROWS, floor)) & (total - rows >= MIN_ROWS)
@@ -226,12 +226,12 @@ def _clauses(
 
 
 def _multiples(values: NDArray[np.float64], step: float) -> Mask:
-    """Which numbers are multiples, up to a millionth of the step."""
+    """Mask of the numbers that are multiples, up to a millionth of the step."""
     return np.asarray(np.abs(values / step - np.rint(values / step)) < 1e-6)
 
 
 def _rounded(values: NDArray[Any], step: float, high: float | None, *, down: bool) -> NDArray[np.float64]:
-    """Numbers rounded to multiples of the step, never beyond the end of the column."""
+    """Round numbers to multiples of the step, never above the maximum of the column."""
     places = values.astype(np.float64) / step
     lower = np.floor(places + 1e-9)
     beyond = down | ((lower + 1) * step > (np.inf if high is None else high))
@@ -243,7 +243,7 @@ def _decimals(step: float) -> int:
 
 
 def _ends(frame: Frame, bounds: Sequence[Bound], rows: Mask, step: float, sign: int) -> NDArray[np.float64]:
-    """The greatest of some columns, or for `sign` -1 the least; half a step from those that are never met."""
+    """The greatest of some columns, or the least if `sign` is -1; moved by half a step where equality is excluded."""
     end = np.full(int(rows.sum()), -np.inf)
     for name, strict in bounds:
         own = sign * frame.floats(name)[rows] + strict * step / 2

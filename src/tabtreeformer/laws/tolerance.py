@@ -1,7 +1,7 @@
 """A sum that holds within a tolerance: `total = net + tax ± 0.01`.
 
-Such sentences are given, never searched for. The total stays a column of its own; where it is further off than the
-tolerance it is replaced by one as far from the sum as totals of the table are.
+Such laws are only given, never searched for. The total stays a separate column. If it deviates by more than the
+tolerance, it is replaced by the sum plus a deviation drawn from those in the table.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from ..data.schema import NUMERIC, Schema
 from ..data.schema.numbers import count_decimals
 from ..errors import SchemaError
 from .base import Cells, Frame, Mask, Name, OneTarget
+from .correcting import Correcting
 from .linear import Linear
 from .linear import parse as parse_sum
-from .puts_right import PutsRight
 from .sentences import said, unsaid, written
 
 POINTS = 64
-"""Distances from the sum that are kept."""
+"""Number of stored deviations from the sum."""
 SLACK = 1e-9
-"""What rounding of floats may add to the tolerance, as a share of the numbers."""
+"""Relative slack for floating-point rounding."""
 _TEXT = re.compile(r"(.+?)\s*(?:±|\+/?-)\s*(\d+\.?\d*|\.\d+)\s*")
 
 
 @dataclass(frozen=True)
-class Tolerance(OneTarget, PutsRight):
-    """A total that is at most `within` away from a sum."""
+class Tolerance(OneTarget, Correcting):
+    """A total that differs from a sum by at most `within`."""
 
     form: ClassVar[str] = "tolerance"
     target: Name
     sum: Linear
     within: float
     distances: tuple[float, ...] = ()
-    """Of totals from their sums, means of at least as many rows as the floor."""
+    """Deviations of totals from their sums; each is a mean of at least `floor` rows."""
     decimals: int | None = None
-    """Decimals of the total; None where it has no grid."""
+    """Decimals of the total; None if it has no grid."""
     support: int = 0
     exceptions: int = 0
     near: bool = False
@@ -57,7 +57,7 @@ class Tolerance(OneTarget, PutsRight):
         return self.sum.reads
 
     def _off(self, frame: Frame) -> NDArray[np.float64]:
-        """How far each total is from its sum."""
+        """Deviation of each total from its sum."""
         return np.asarray(frame.values(self.target).astype(np.float64) - self.sum.expected(frame).astype(np.float64))
 
     def _keeps(self, off: NDArray[np.float64], frame: Frame) -> Mask:
@@ -65,12 +65,12 @@ class Tolerance(OneTarget, PutsRight):
         return np.asarray(np.abs(off) <= self.within + slack)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """Where nothing is missing, and where the total is near enough."""
+        """Rows without missing values, and those within the tolerance."""
         applies = frame.present(self.target, *self.reads)
         return applies, applies & self._keeps(self._off(frame), frame)
 
     def learn(self, frame: Frame, floor: int) -> Tolerance:
-        """Count the rows that keep it, and record how far from the sum their totals are."""
+        """Count the rows that keep it, and store their deviations."""
         counted, kept = self.counted(frame), self.holds(frame)[1]
         off, least = self._off(frame)[kept], max(floor, 1)
         there = frame.values(self.target)[~frame.gaps(self.target)]
@@ -82,7 +82,7 @@ class Tolerance(OneTarget, PutsRight):
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Replace totals that are too far from their sums, except for the table's own share of exceptions."""
+        """Replace totals outside the tolerance, except for the table's share of exceptions."""
         applies, keeps = self.holds(frame)
         rows = np.flatnonzero(applies & ~keeps & ~self.spared(applies, keeps, rng))
         if not len(rows):

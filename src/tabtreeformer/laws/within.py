@@ -1,7 +1,7 @@
-"""A number that lies in a range of its own for each category: prices of a product, weights of a species.
+"""A number with a separate range for each category: prices of a product, weights of a species.
 
-Before tokenizing, the number is replaced by its position in the range of its category, between 0 and 1, so that
-whatever a writer draws is inside. Ranges and the cells inside them are means over enough rows each.
+Before tokenizing, the number is replaced by its position in the range of its category, between 0 and 1, so that every
+drawn number is inside. Ranges, and the cells inside them, are means over enough rows.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ Floats = NDArray[np.float64]
 Knots = tuple[float, ...]
 
 ROWS_PER_CELL = 12
-"""Minimum rows of a cell; twice the floor, if that is larger."""
+"""Minimum rows of a cell; or twice the floor, if larger."""
 MAX_CELLS = 16
 """Maximum number of cells per category."""
 MIN_ROWS = 20
-"""Minimum rows of a category with a range of its own."""
+"""Minimum rows of a category with a separate range."""
 MIN_BITS = 1.5
-"""Minimum bits per held-out row by which a number is narrower in its category than in the table."""
+"""Minimum bits per held-out row that the category must save."""
 MIN_VALUES, MAX_MODE = 50, 0.1
-"""Minimum distinct values, and maximum share of the most common: otherwise the numbers are labels, not positions."""
+"""Minimum distinct values, and maximum share of the most common one; otherwise the numbers are labels, not quantities.
+"""
 MIN_EXPLAINED = 0.5
-"""Minimum share of the variance in ranks that the category explains, for it to be looked at more closely."""
+"""Minimum share of the variance in ranks explained by the category, before it is examined more closely."""
 MAX_CATEGORIES = 500
 MAX_RANK_CORRELATION = 0.8
-"""A number can be a category, as a zip code is, if the other number correlates less with it than this."""
+"""A numeric code such as a zip code can be the category if its rank correlation with the number is below this."""
 MARK = " within "
 
 
@@ -52,9 +53,9 @@ class Within(OneTarget):
     target: Name
     by: Name
     knots: Mapping[Any, Knots] = field(default_factory=dict)
-    """Per category: the edges of its cells."""
+    """Edges of the cells per category."""
     rest: Knots = (0.0, 1.0)
-    """The same for all categories that too few rows have."""
+    """The same for all rare categories together."""
     decimals: int | None = None
     column: Name = ""
     """The column of positions."""
@@ -70,7 +71,7 @@ class Within(OneTarget):
         return (self.by,)
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
-        """It applies to categories that have a range; numbers inside it, or less than half a range outside, keep it."""
+        """Applies to categories with a range; kept by numbers inside it, or less than half a range outside."""
         codes, numbers = self._codes(frame), frame.floats(self.target)
         applies = (codes < len(self.knots)) & ~np.isnan(numbers)
         ends = np.array([(own[0], own[-1]) for own in self._tables()])[codes]
@@ -82,13 +83,13 @@ class Within(OneTarget):
         return [np.array(own) for own in (*self.knots.values(), self.rest)]
 
     def _codes(self, frame: Frame) -> Codes:
-        """Which of the tables each row takes; the last is that of all rare categories."""
+        """Index of each row's table of cells; the last one is for all rare categories."""
         place = {value: code for code, value in enumerate(self.knots)}
         coded = Coded.read(frame, self.by)
         return np.array([place.get(value, len(place)) for value in coded.values], dtype=np.int64)[coded.codes]
 
     def learn(self, frame: Frame, floor: int) -> Within:
-        """Find the range of each category that enough rows have, and the cells inside it."""
+        """Fit the range and cells of each category with enough rows."""
         numbers = frame.floats(self.target)
         there = ~np.isnan(numbers)
         coded = Coded.read(frame, self.by)
@@ -107,7 +108,7 @@ class Within(OneTarget):
         return learned.counted(frame)
 
     def reshape(self, schema: Schema) -> Schema:
-        """A plain number between 0 and 1 instead of the target."""
+        """Replace the target by a number between 0 and 1."""
         return replaced(schema, self.target, [Column(self.column, NUMERIC, "float64")])
 
     def express(self, frame: Frame) -> Frame:
@@ -118,7 +119,7 @@ class Within(OneTarget):
         return frame.changed(self.reshape(frame.schema), {self.column: _cells(placed)})
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
-        """Positions → numbers, rounded as the column is."""
+        """Positions → numbers, rounded like the column."""
         tables = self._tables()
         places = np.clip(frame.floats(self.column), 0.0, 1.0)
         own = _per_code(self._codes(frame), places, lambda code, some: _back(some, tables[code]))
@@ -129,7 +130,7 @@ class Within(OneTarget):
         return frame.changed(schema, {self.target: Cells(own, gaps)})
 
     def log_scale(self, frame: Frame) -> Floats:
-        """Change of the position per unit of the number, which is large in narrow cells."""
+        """Log of the change of position per unit of the number; large in narrow cells."""
         tables, numbers = self._tables(), frame.floats(self.target)
 
         def slopes(code: int, own: Floats) -> Floats:
@@ -169,7 +170,7 @@ def parse(text: str, schema: Schema) -> Within | None:
 
 
 def _knots(values: Floats, floor: int) -> Knots:
-    """Edges of cells of about equal mass; the outermost are those that enough rows support, inner ones are means."""
+    """Edges of cells of about equal mass; the outermost are supported by enough rows, inner ones are means."""
     floor = max(floor, 2)
     low, high = supported_range(*np.unique(values, return_counts=True), floor)
     n_cells = int(np.clip(len(values) // max(ROWS_PER_CELL, 2 * floor), 1, MAX_CELLS))
@@ -186,7 +187,7 @@ def _knots(values: Floats, floor: int) -> Knots:
 
 
 def _place(values: Floats, knots: Floats) -> Floats:
-    """Numbers → positions from 0 to 1; those beyond an end are reflected, so that they do not pile up at the end."""
+    """Numbers → positions from 0 to 1; numbers beyond an end are reflected, so that they do not pile up there."""
     shares = np.linspace(0, 1, len(knots))
     low, high = knots[0], knots[-1]
     folded = np.where(values < low, 2 * low - values, np.where(values > high, 2 * high - values, values))
@@ -218,7 +219,7 @@ def _cells(numbers: Floats) -> Cells:
 
 
 def find(search: Search) -> Sequence[Candidate]:
-    """Numbers that are much narrower in a category than in the table, each with the best category."""
+    """Find numbers with a much narrower range in a category than in the table, each with the best category."""
     seen, held = search.seen, search.held
     names = positions(seen)
     if not names:
@@ -241,12 +242,12 @@ def find(search: Search) -> Sequence[Candidate]:
 
 
 def positions(frame: Frame) -> list[Name]:
-    """Numbers that are quantities: with many values, none of them common."""
+    """Numeric columns that are quantities: many values, none of them common."""
     return [c.name for c in frame.schema.columns if c.kind == NUMERIC and _is_position(frame, c.name)]
 
 
 def code_like(frame: Frame, by: Name, codes: Codes, ranks: Floats) -> bool:
-    """Whether a category is not just a quantity with which the number grows or shrinks."""
+    """Whether a category is a code and not just a quantity that correlates with the number."""
     if frame.schema.column(by).kind != NUMERIC:
         return True
     counts = np.bincount(codes)
@@ -267,7 +268,7 @@ def rank_matrix(frame: Frame, names: Sequence[Name]) -> Floats:
 
 
 def explained(ranks: Floats, codes: Codes) -> Floats:
-    """Share of each number's variance in ranks that lies between the categories (M,)."""
+    """Share of each number's rank variance that is between categories (M,)."""
     counts = np.bincount(codes)
     sums = np.array([np.bincount(codes, weights=own, minlength=len(counts)) for own in ranks])
     between = (sums**2 / np.maximum(counts, 1)).sum(1)
@@ -282,7 +283,7 @@ def _is_position(frame: Frame, name: Name) -> bool:
 
 
 def categories(frame: Frame, floor: int) -> list[Name]:
-    """Columns with few values, most of which enough rows have."""
+    """Columns with few values, most of them with enough rows."""
     names = []
     for column in frame.schema.columns:
         if column.kind not in (*LABELLED, NUMERIC):
@@ -297,7 +298,7 @@ def categories(frame: Frame, floor: int) -> list[Name]:
 
 
 def _saved(law: Within, held: Frame) -> float:
-    """Bits per held-out row by which the density inside the category's cells beats that of the table's."""
+    """Bits per held-out row saved by the category's cells compared with one set of cells for the whole table."""
     numbers, codes, tables = held.floats(law.target), law._codes(held), law._tables()
     rows = np.flatnonzero(~np.isnan(numbers) & (codes < len(law.knots)))
     inside = _per_code(codes[rows], numbers[rows], lambda code, own: _log_density(own, tables[code]))
@@ -305,7 +306,7 @@ def _saved(law: Within, held: Frame) -> float:
 
 
 def _log_density(values: Floats, knots: Floats) -> Floats:
-    """Log2 of a density that is constant inside each cell and thin beyond the ends."""
+    """Log2 of a density that is constant inside each cell, with a thin tail beyond the ends."""
     cell = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
     widths = np.diff(knots)
     outside = (values < knots[0]) | (values > knots[-1])

@@ -1,4 +1,4 @@
-"""The sentences of laws: names, numbers and marks.
+"""Tokenizing the sentences of laws: names, numbers and marks.
 
 Names with anything but letters, digits and underscores are written between backticks: `unit price`.
 """
@@ -21,13 +21,13 @@ _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
 
 def number(value: float) -> str:
-    """A number as it is written in sentences."""
+    """A number as written in sentences."""
     return np.format_float_positional(value, trim="-")
 
 
 @dataclass(frozen=True)
 class Split:
-    """A sentence cut at its marks, with one operand more than marks; quoted operands are always names."""
+    """A sentence split at its marks, with one more operand than marks; quoted operands are always names."""
 
     text: str
     operands: tuple[str, ...]
@@ -36,14 +36,14 @@ class Split:
 
 
 def split(text: str) -> Split:
-    """Cut a sentence at its marks (`=`, `+`, `from`, …)."""
+    """Split a sentence at its marks (`=`, `+`, `from`, …)."""
     operands, bare, marks, place = [""], [True], [], 0
     for found in _MARK.finditer(text):
         if bare[-1]:
             operands[-1] += text[place : found.start()]
         if found[1] is not None and not operands[-1].strip():
             operands[-1], bare[-1] = found[1], False
-        elif found[1] is not None:  # words before a quoted name: kept as they are, for the form to read
+        elif found[1] is not None:  # words before a quoted name are kept for the form to parse
             operands[-1] += found[0]
         else:
             if not bare[-1]:

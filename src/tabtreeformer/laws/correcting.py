@@ -1,5 +1,5 @@
-"""Laws that leave every column as it is, so that a writer learns them from the rows: rows that break them are put right
-when they are restored.
+"""Base of laws that leave all columns unchanged, so that a writer learns them from the rows. On restoring, rows that
+break them are corrected.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import numpy as np
 from ..data.schema import Schema
 from .base import Counted, Frame, Mask
 
-Self = TypeVar("Self", bound="PutsRight")
+Self = TypeVar("Self", bound="Correcting")
 
 
-class PutsRight(Counted):
-    """A law of this kind says where it holds and how a row is put right."""
+class Correcting(Counted):
+    """Each law of this kind defines where it holds and how a row is corrected."""
 
     def learn(self: Self, frame: Frame, floor: int) -> Self:
-        """Count the rows that keep it; laws that store more record that first."""
+        """Count the rows that keep it; laws with parameters fit these first."""
         return self.counted(frame)
 
     def spared(self, applies: Mask, keeps: Mask, rng: np.random.Generator) -> Mask:
-        """Of the rows that break it, those that stay as they are: as large a share as the table has exceptions."""
+        """Of the rows that break it, those to leave unchanged: the same share as the table's exceptions."""
         rows = np.flatnonzero(applies & ~keeps)
         spared = np.zeros(len(applies), dtype=bool)
         if len(rows) and self.exceptions:
@@ -31,9 +31,9 @@ class PutsRight(Counted):
         return spared
 
     def reshape(self, schema: Schema) -> Schema:
-        """The same columns."""
+        """No change: the columns stay the same."""
         return schema
 
     def express(self, frame: Frame) -> Frame:
-        """Nothing is taken away."""
+        """No change: nothing is removed."""
         return frame
