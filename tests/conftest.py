@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from tabtreeformer.evaluation.attacks import rows
+from tabtreeformer.sampling import margins
 
 # In CI the same examples each time; at a desk new ones.
 hypothesis.settings.register_profile("ci", derandomize=True)
@@ -47,12 +48,14 @@ BROWSER_FLAGS = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def shadows(request):
-    """The verdict of a model that is fitted for something else rests on fewer shadow tables: they are most of a fit."""
-    about = request.path.relative_to(Path(__file__).parent).parts[0]
+def small_fits(request):
+    """Fewer shadow tables for verdicts and fewer rows for margins, where neither is tested: they are most of a fit."""
+    about = {*request.path.relative_to(Path(__file__).parent).parts}
     with pytest.MonkeyPatch.context() as patch:
-        if about not in ("privacy", "evaluation", "benchmarks"):
+        if not about & {"privacy", "evaluation", "benchmarks"}:
             patch.setattr(rows, "N_SHADOWS", rows.REFERENCE_SHADOWS)
+        if not about & {"learning", "test_pins.py", "test_margins.py", "test_readme.py"}:
+            patch.setattr(margins, "MIN_ROWS", 512)
         yield
 
 
