@@ -25,27 +25,46 @@ def df():
 def test_rows_like_the_real_ones_are_said_to_be_so(df):
     said = quick_look(df.head(200), df.tail(200), Schema.infer(df), 2)
     assert "hardly recognised as synthetic" in said[0]
-    assert "2 laws kept in every row" in said[0]
+    assert "keep 2 laws without exception" in said[0]
+    assert "no column and no pair of columns differs" in said[1]
+    assert "--holdout" in said[2]
+    assert "--holdout" not in quick_look(df.head(200), df.tail(200), Schema.infer(df), 2, holdout=True)[2]
+
+
+def test_many_rare_values_that_agree_as_real_rows_do_are_not_blamed():
+    rng = np.random.default_rng(0)
+    df = pd.DataFrame({"zip": rng.choice([f"z{k}" for k in range(70)], 2000), "x": rng.normal(size=2000)})
+    said = quick_look(df.head(1000), df.tail(1000).reset_index(drop=True), Schema.infer(df), 0)
+    assert "no column and no pair of columns differs" in said[1]
+
+
+def test_a_value_that_a_far_number_shifts_into_another_bin_is_not_blamed(df):
+    far = df.assign(x=df["x"].where(df.index > 0, 900.0))
+    said = quick_look(far, df.sample(frac=1, random_state=0), Schema.infer(df), 0)
+    assert "no column and no pair of columns differs" in said[1]
 
 
 def test_independent_columns_are_told_apart_and_their_pair_is_named(df):
     shuffled = df.assign(y=df["y"].sample(frac=1, random_state=0).to_numpy())
     said = quick_look(df, shuffled, Schema.infer(df), 0)
     assert "nearly always recognised as synthetic" in said[0]
-    assert "the least similar pair 'x' and 'y'" in said[0]
-    assert "more time helps first" in said[1]
+    assert "pair 'x' and 'y'" in said[1]
+    assert "more rows, or fewer columns, help most" in said[2]
+    assert "a larger --budget" in quick_look(df, shuffled, Schema.infer(df), 0, budget=True)[2]
 
 
 def test_columns_that_no_score_can_be_given_are_passed_over(df):
     empty = df.assign(a=np.nan, b=np.nan, c=np.nan)
-    lines = quick_look(empty, empty, Schema.infer(empty), 0)
-    assert "the least similar column is" in lines[0]
-    assert not any(f"is {name!r}" in lines[0] for name in "abc")
+    shuffled = empty.assign(y=-9.0, k="a")
+    lines = quick_look(empty, shuffled, Schema.infer(empty), 0)
+    assert "least alike: column" in lines[1]
+    assert not any(repr(name) in lines[1] for name in "abc")
 
 
 def test_a_table_of_five_rows_is_said_to_be_too_small(df, capsys):
-    TabTreeFormer("trees", random_state=0).fit(df.head(5))
-    assert "quality: 5 rows are too few to learn from" in " ".join(capsys.readouterr().err.split())
+    TabTreeFormer("trees", target="k", random_state=0).fit(df.head(5))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "quality: 5 rows are too few to learn from: 5 new rows are all the same" in said
 
 
 def test_a_budget_that_ends_before_every_row_was_seen_says_so(df):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -100,7 +101,8 @@ class Console:
             print(message, file=sys.stderr)  # noqa: T201 (rich would make a block of HTML of each line)
             return
         console = RichConsole(stderr=True) if self._display is None else self._display.console
-        console.print(message, markup=False, highlight=False, soft_wrap=True)
+        text = wrapped(message, console.width) if console.is_terminal else message
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _closed(self) -> None:
         """The display is closed with the last open stage."""
@@ -157,6 +159,15 @@ class _ConsoleTask:
             self._display.console.print(self._display.make_tasks_table([task]))
         self._display.remove_task(self._task)
         self._owner._closed()
+
+
+def wrapped(text: str, width: int) -> str:
+    """A line broken between words for a terminal, what follows indented; a log file gets it whole."""
+    indent = text[: len(text) - len(text.lstrip())]
+    parts = textwrap.wrap(
+        text, max(width, 40), subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts)
 
 
 def parse_duration(text: str) -> float:

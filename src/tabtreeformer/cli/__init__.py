@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._runtime.progress import wrapped
 from .._version import __version__
 from ..errors import ReadingWarning, TabTreeFormerError
 from .attack import attack
@@ -119,7 +121,7 @@ def _warning_in_one_line(quiet: bool) -> Iterator[None]:
     def noted(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if category.__module__.startswith("tabtreeformer"):
             if not quiet:
-                typer.echo(f"ttf: {' '.join(str(message).split())}", err=True)
+                _say(str(message))
         else:
             show(message, category, *where, **more)
 
@@ -133,6 +135,12 @@ def _warning_in_one_line(quiet: bool) -> Iterator[None]:
 _UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
+def _say(message: str) -> None:
+    """One line; in a terminal it is broken between words."""
+    text = "ttf: " + " ".join(message.split())
+    typer.echo(wrapped(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text, err=True)
+
+
 def _fail(message: str) -> None:
-    typer.echo("ttf: " + " ".join(message.split()), err=True)
+    _say(message)
     sys.exit(2)

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._runtime.progress import wrapped
 from .columns import with_categories
 from .options import SOURCES, Categorical, Overwrite, Quiet, SourceOptions
 from .outputs import check_output
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
     from ..data.schema import Schema
 
 FILE_WIDTH = 200
 """Characters per line when the output is not a terminal, so that a reason fits on one line."""
+RARE = "(all rare)"
+"""What is shown of a column none of whose values a model would keep."""
+WIDE = 110
+"""Characters per line that a table of all facts needs; a narrower terminal gets two lines per column."""
 FLOOR = 5
 """Minimum number of rows of a value that a law may name; the default of a fit."""
 
@@ -82,7 +88,7 @@ def _examples(series: pd.Series) -> str:
     """Return up to three of the most frequent values, leaving out those too rare for a model to keep."""
     counts = series.value_counts()
     frequent = counts.index[counts >= FLOOR][:3]
-    return ", ".join(f"{value!s:.20}" for value in frequent) or "(each too rare to show)"
+    return ", ".join(f"{value!s:.20}" for value in frequent) or RARE
 
 
 def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None:
@@ -94,12 +100,33 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = FILE_WIDTH
-    more = () if df is None else ("missing", "e.g.")
-    table = Table("column", "kind", "dtype", *more, "why", box=None, header_style="bold")
+    names = ("column", "kind", "dtype", *(() if df is None else ("missing", "e.g.")), "why")
+    rows = []
     for column in found.columns:
         shown = () if df is None else (f"{df[column.name].isna().mean():.1%}", _examples(df[column.name]))
         kind = column.kind if column.meaning is None else f"{column.kind} ({column.meaning})"
-        table.add_row(*(Text(str(cell)) for cell in (column.name, kind, column.dtype, *shown, column.why)))
-    console.print(table)
+        rows.append((str(column.name), kind, column.dtype, *shown, column.why))
+    if console.width < WIDE:
+        _show_narrow(console, names, rows)
+    else:
+        table = Table(*names, box=None, header_style="bold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
     for text in said:
-        console.print(Text(text))
+        console.print(Text(wrapped(text, console.width) if console.is_terminal else text))
+
+
+def _show_narrow(console: Console, names: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Two lines per column: facts under their names, then examples and the reason."""
+    from rich.text import Text
+
+    n_facts = len(names) - 1 if len(names) == 4 else 4
+    widths = [max(len(row[k]) for row in (names, *rows)) for k in range(n_facts)]
+    for row in (names, *rows):
+        facts = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        rest = row[n_facts:]
+        said = f"{rest[-1]}; frequent: {rest[0]}" if len(rest) == 2 and rest[0] != RARE else rest[-1]
+        console.print(Text(facts, style="bold"))
+        if row is not names and said:
+            console.print(Text(wrapped(f"    {said}", console.width)))

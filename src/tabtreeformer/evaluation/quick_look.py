@@ -1,15 +1,13 @@
-"""Two sentences about the quality of new rows, for the end of a fit; `evaluate` measures it in full."""
+"""A few sentences about the quality of new rows, for the end of a fit; `evaluate` measures it in full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
-from ..data.schema import IDENTIFIER, TEXT, Schema
-from .evaluate import Evaluation, evaluate
+from ..data.schema import IDENTIFIER, LABELLED, TEXT, Schema
+from .encoding import encode
+from .evaluate import evaluate
+from .likeness import Likeness, least_alike
 
 MAX_ROWS = 1000
 """Maximum rows that are read."""
@@ -19,72 +17,80 @@ FEW_ROWS = 20
 """Minimum rows of a table to report anything."""
 WORDS = ((0.6, "hardly"), (0.7, "now and then"), (0.85, "often"), (1.01, "nearly always"))
 """How often rows are recognised as synthetic, by the AUC of a two-sample test."""
-POOR = 0.85
-"""A column or pair that agrees less than this is worth naming."""
 
 
-def quick_look(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, laws: int) -> tuple[str, ...]:
-    """Sentences about new rows compared with real ones, and what to do about it."""
+def quick_look(
+    real: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    laws: int,
+    *,
+    budget: bool = False,
+    holdout: bool = False,
+) -> tuple[str, ...]:
+    """Sentences about new rows compared with real ones, and what to do about it.
+
+    `budget` and `holdout` say whether the fit had a limit of time, and whether rows were set aside.
+    """
     few = _few_rows(real, synthetic, schema)
     if few is not None:
         return (few,)
     learned = [c for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
-    chosen = (
-        [learned[k] for k in np.unique(np.linspace(0, len(learned) - 1, MAX_COLUMNS).astype(int))] if learned else []
-    )
+    chosen = learned[:: -(-len(learned) // MAX_COLUMNS)] if learned else []
     if not chosen:
         return ()
-    names = [c.name for c in chosen]
-    own = Schema(tuple(chosen))
-    scores = evaluate(
-        real[names], None, synthetic[names], schema=own, metrics=("shape", "trend", "detection"), references=False
-    )
-    return (_verdict(scores, laws), _advice(scores, len(real)))
+    names, own = [c.name for c in chosen], Schema(tuple(chosen))
+    scores = evaluate(real[names], None, synthetic[names], schema=own, metrics=("detection",), references=False)
+    auc = scores.scores["detection"].value
+    tables = encode({"real": real[names], "synthetic": synthetic[names]}, own)
+    worst = least_alike(tables["real"], tables["synthetic"])
+    return (_verdict(auc, laws), _least_alike(*worst), _advice(auc, worst, len(real), budget=budget, holdout=holdout))
 
 
-def _verdict(scores: Evaluation, laws: int) -> str:
-    auc, worst, pair = (
-        scores.scores["detection"].value,
-        _worst(scores, "shape", "columns"),
-        _worst(scores, "trend", "pairs"),
-    )
+def _verdict(auc: float, laws: int) -> str:
     how = next(word for limit, word in WORDS if not auc >= limit)
-    said = [f"quality: new rows are {how} recognised as synthetic (AUC {auc:.2f}, 0.5 is best)"]
-    if worst is not None:
-        said.append(f"the least similar column is {worst['column']!r} ({worst['score']:.0%})")
-    if pair is not None:
-        said.append(f"the least similar pair {' and '.join(map(repr, pair['columns']))} ({pair['score']:.0%})")
-    if laws:
-        said.append(f"{laws:,} law{'s' * (laws != 1)} kept in every row")
-    return ", ".join(said)
+    best = "0.5 is best" if auc >= 0.5 else "0.5 or less is best"
+    kept = f", and keep {laws:,} law{'s' * (laws != 1)} without exception" if laws else ""
+    return f"quality: new rows are {how} recognised as synthetic (AUC {auc:.2f}, {best}){kept}"
 
 
-def _advice(scores: Evaluation, n_rows: int) -> str:
-    auc, worst = scores.scores["detection"].value, _worst(scores, "shape", "columns")
-    if auc < WORDS[1][0] and (worst is None or worst["score"] >= POOR):
-        return "  nothing to improve was found; ttf evaluate measures it on held-out rows (--holdout 0.2)"
+def _least_alike(column: Likeness | None, pair: Likeness | None) -> str:
+    """Which column and which pair are least like the real ones, and how alike real rows are there."""
+    if column is None and pair is None:
+        return "  no column and no pair of columns differs from the real ones by more than chance"
+    said = [
+        f"{word} {' and '.join(map(repr, own.names))} ({own.score:.0%}, two halves of the real rows {own.real:.0%})"
+        for word, own in (("column", column), ("pair", pair))
+        if own is not None
+    ]
+    return f"  least alike: {'; '.join(said)}"
+
+
+def _advice(
+    auc: float, worst: tuple[Likeness | None, Likeness | None], n_rows: int, *, budget: bool, holdout: bool
+) -> str:
+    if auc < WORDS[1][0] and worst == (None, None):
+        ways = "" if holdout else " (--holdout 0.2 sets some aside)"
+        return f"  nothing to improve was found; ttf evaluate measures it on held-out rows{ways}"
     if n_rows < 10 * FEW_ROWS:
-        return f"  {n_rows:,} rows teach little: more rows help most, then a target (--target)"
-    return "  more time helps first (--budget, or --set train.steps=…); ttf evaluate --html shows where rows differ"
-
-
-def _worst(scores: Evaluation, metric: str, records: str) -> Any:
-    found = [own for own in _records(scores, metric, records) if own["score"] is not None and np.isfinite(own["score"])]
-    return min(found, key=lambda own: own["score"], default=None)
-
-
-def _records(scores: Evaluation, metric: str, records: str) -> Sequence[Any]:
-    score = scores.scores.get(metric)
-    return () if score is None else score.breakdown.get(records, ())
+        return f"  {n_rows:,} rows teach little: more rows help most"
+    helps = "more time helps first (a larger --budget)" if budget else "more rows, or fewer columns, help most"
+    return f"  {helps}; ttf evaluate --html shows where rows differ"
 
 
 def _few_rows(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> str | None:
     """The sentence about a table that is too small, or about rows that are all the same."""
-    names = [c.name for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
-    different = [len(table[names].drop_duplicates()) for table in (real, synthetic)] if names else [1, 1]
-    if len(real) >= FEW_ROWS and different[1] > 1:
+    columns = [c for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
+    learned = synthetic[[c.name for c in columns]].copy()
+    for column in columns:  # what is made up for rare values is no value that was learned
+        if column.kind in LABELLED:
+            learned[column.name] = learned[column.name].where(learned[column.name].isin(real[column.name]))
+    different = len(learned.drop_duplicates()) if columns else 1
+    if len(real) >= FEW_ROWS and different > 1:
         return None
+    n_new = len(synthetic)
+    same = "all the same" if different == 1 else f"of {different:,} different values"
     return (
-        f"quality: {len(real):,} rows are too few to learn from: {len(synthetic):,} new rows have {different[1]:,} "
-        f"different values ({different[0]:,} real); values that fewer than tokens.rare_floor rows share are not kept"
+        f"quality: {len(real):,} rows are too few to learn from: {n_new:,} new rows are {same}, apart from what is "
+        "made up; values that fewer than tokens.rare_floor rows share are not kept"
     )

@@ -113,8 +113,9 @@ class Computed(OneTarget):
             broken = f"{self.exceptions:,} {several} not learned" if self.near else "no exception"
             return f"{self.text} ({self.support:,} rows, {broken})"
         rows = self.support + self.exceptions
-        equal = f"equal in {self.support / max(rows, 1):.1%} of {rows:,} rows"
-        return f"{self.text} ({equal}; the difference is learned)"
+        share = self.support / max(rows, 1)
+        equal = f"equal in {share:.1%} of {rows:,} rows; " if share >= 0.0005 else ""
+        return f"{self.text} ({equal}the difference is learned)"
 
     def holds(self, frame: Frame) -> tuple[Mask, Mask]:
         """Rows without missing parts, and those whose target is as computed."""

@@ -224,7 +224,8 @@ def _say(law: Law) -> str:
     if isinstance(own, str):
         return own
     if not law.exceptions:
-        return f"{law.text} ({law.support:,} rows, no exception)"
+        none = "" if getattr(law, "near", False) else ", no exception"
+        return f"{law.text} ({law.support:,} rows{none})"
     share = law.exceptions / (law.support + law.exceptions)
     plural = "exception" if law.exceptions == 1 else "exceptions"
     return f"{law.text} ({law.support:,} rows, {law.exceptions:,} {plural}: {share:.1%})"

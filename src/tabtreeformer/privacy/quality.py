@@ -17,7 +17,14 @@ def quality_lines(fitted: Fitted, evidence: Evidence, budget_seconds: float | No
     chosen = np.sort(rng.permutation(n_rows)[:MAX_ROWS])
     writer = writer_of(fitted)
     rows = writer.decode(writer.write(min(max(n_rows, 2), MAX_ROWS)))
-    lines = quick_look(evidence.take(chosen), rows, fitted.schema, _n_kept(fitted))
+    lines = quick_look(
+        evidence.take(chosen),
+        rows,
+        fitted.schema,
+        _n_kept(fitted),
+        budget=budget_seconds is not None,
+        holdout=evidence.holdout is not None,
+    )
     return (*_out_of_time(evidence, n_rows, budget_seconds), *lines)
 
 

@@ -1,4 +1,6 @@
+import ipaddress
 import json
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -154,3 +156,7 @@ def test_periods_intervals_and_lists_come_back():
     with pytest.warns(ReadingWarning, match="column 'tags' holds lists or dicts, kept as JSON text"):
         column = Schema.infer(pd.DataFrame({"tags": [["a", "b"], ["c"]] * 20})).column("tags")
     assert (column.kind, column.meaning) == ("text", "json")
+    held = pd.DataFrame(
+        {"key": [uuid.UUID(int=k) for k in range(40)], "ip": [ipaddress.ip_address(k) for k in range(40)]}
+    )
+    assert [column.meaning for column in Schema.infer(held).columns] == ["uuid", "ipv4"]

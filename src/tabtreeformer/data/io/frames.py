@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import json
-import warnings
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -12,12 +13,15 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import pandas as pd
 
+from ..._runtime.warning import warn
 from ...errors import ConfigError, ReadingWarning, SchemaError, import_extra
 
 PANDAS, POLARS, PYARROW = "pandas", "polars", "pyarrow"
 LIBRARIES = (PANDAS, POLARS, PYARROW)
 CONTAINERS = (list, dict, set, frozenset, tuple, np.ndarray)
 """Values that hold others."""
+NAMED = (uuid.UUID, ipaddress.IPv4Address, ipaddress.IPv6Address)
+"""Objects that are written as one text."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -81,19 +85,22 @@ def take_in(table: Any) -> tuple[Any, Kind]:
 
 
 def without_containers(table: pd.DataFrame) -> pd.DataFrame:
-    """Lists, dicts and sets in a column as JSON text: they are kept as text, which is said."""
-    held = [name for name, column in table.items() if column.dtype.kind == "O" and _holds_containers(column)]
+    """Lists, dicts and sets in a column as JSON text, which is said; UUIDs and addresses of computers as text."""
+    first = {name: _first(column) for name, column in table.items() if column.dtype.kind == "O"}
+    named = [name for name, value in first.items() if isinstance(value, NAMED)]
+    if named:
+        table = table.assign(**{name: table[name].map(str, na_action="ignore") for name in named})
+    held = [name for name, value in first.items() if isinstance(value, CONTAINERS)]
     if not held:
         return table
-    named = ", ".join(map(repr, held))
-    warnings.warn(f"column {named} holds lists or dicts, kept as JSON text", ReadingWarning, stacklevel=3)
+    holds = "columns {} hold" if len(held) > 1 else "column {} holds"
+    warn(f"{holds.format(', '.join(map(repr, held)))} lists or dicts, kept as JSON text", ReadingWarning)
     return table.assign(**{name: table[name].map(_as_json) for name in held})
 
 
-def _holds_containers(series: pd.Series) -> bool:
-    """Whether the first value that is there is a container."""
-    first = next((value for value in series if isinstance(value, CONTAINERS) or not pd.isna(value)), None)
-    return isinstance(first, CONTAINERS)
+def _first(series: pd.Series) -> Any:
+    """The first value that is there."""
+    return next((value for value in series if isinstance(value, CONTAINERS) or not pd.isna(value)), None)
 
 
 def _as_json(value: Any) -> Any:

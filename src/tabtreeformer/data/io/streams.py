@@ -9,12 +9,12 @@ import gzip
 import io
 import lzma
 import re
-import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from ..._runtime.warning import warn
 from ...errors import ConfigError, OutputError, ReadingWarning, SchemaError, import_extra
 
 BLOCK = 1 << 20
@@ -98,11 +98,10 @@ def find_encoding(path: Path, wanted: str | None) -> str:
         if wanted or encoding != "utf-8-sig" or not _is_western(path):
             raise
         encoding = WESTERN
-        warnings.warn(
+        warn(
             f"{path} is not UTF-8 and was read as {WESTERN}, which fits its letters; name another with --encoding "
             f"(encoding=…)",
             ReadingWarning,
-            stacklevel=2,
         )
     return encoding
 

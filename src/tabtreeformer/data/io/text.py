@@ -12,7 +12,6 @@ import io
 import itertools
 import math
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from ..._runtime.files import replacing
+from ..._runtime.warning import warn
 from ...errors import ReadingWarning, SchemaError
 from ..schema.infer import is_postal
 from .location import DIALECT, Place, TableOptions, check_names
@@ -185,11 +185,10 @@ def _say_signs(place: Place, header: list[str], words: tuple[tuple[str, ...], ..
     signs = sorted({sign for known in words for sign in guessed & set(known)})
     if columns:
         listed = ", ".join(map(repr, columns[:5])) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
-        warnings.warn(
+        warn(
             f"{place.name}: {' and '.join(map(repr, signs))} {'was' if len(signs) == 1 else 'were'} read as missing "
             f"among the numbers of column{'s' * (len(columns) > 1)} {listed}",
             ReadingWarning,
-            stacklevel=2,
         )
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ import safetensors.torch
 from torch import Tensor
 
 from ..._runtime.files import check_room, replacing
+from ..._runtime.warning import warn
 from ...artifact.archive import dump_json, load_json, read_archive, write_archive
 from ...errors import ArchiveError, ConfigError, EndedEarlyWarning, OutputError
 from ..distributed import ALONE, Team
@@ -129,10 +129,9 @@ class RunFolder:
         """Clean up after a complete fit; after one that was interrupted, warn how to resume it."""
         if interrupted:
             with_this = f"{'the same checkpoint_dir' if self.path else 'checkpoint_dir=…'} to be able to continue"
-            warnings.warn(
+            warn(
                 f"the fit was interrupted, and this is the best model so far; fit again with {with_this}",
                 EndedEarlyWarning,
-                stacklevel=3,
             )
         elif not keep:
             self.remove()

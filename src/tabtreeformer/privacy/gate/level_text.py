@@ -43,11 +43,13 @@ def _more_protection(leaf_rows: int, n_rows: int) -> str:
 def level_line(level: Mapping[str, Any]) -> str:
     """The level in one line: the attack on as many rows as were learned and on ten times as many."""
     first, more = level["figures"]
+    limit = level["limits"]["auc"]
     text = (
         f"level {level['name']}: attack AUC {first['auc']:.2f} for {first['rows']:,} rows, {more['auc']:.2f} for "
-        f"{more['rows']:,} (at most {level['limits']['auc']})"
+        f"{more['rows']:,} (0.5 is chance, the limit {limit})"
     )
-    return f"{text}; {safe_words(level)}"
+    above = "; above the limit, though too few rows prove it" if level["holds"] and first["auc"] > limit else ""
+    return f"{text}{above}; {safe_words(level)}"
 
 
 def safe_words(level: Mapping[str, Any]) -> str:
@@ -55,5 +57,5 @@ def safe_words(level: Mapping[str, Any]) -> str:
     if not level["holds"]:
         return "the level does not hold"
     if level["safe_rows"] is None:
-        return "no number of rows found at which the level breaks"
+        return "the attack finds no number of rows that would be too many"
     return f"safe up to {level['safe_rows']:,} rows"

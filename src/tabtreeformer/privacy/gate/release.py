@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from ..._runtime.warning import warn
 from ...artifact.archive import DATABASE, FORMAT, dump_json, form_of, load_json, read_archive, write_archive
 from ...artifact.limits import MEMBERS
 from ...errors import ConfigError, PrivacyError, PrivacyWarning
@@ -30,10 +30,9 @@ def failed(record: Mapping[str, Any]) -> bool:
 def warn_if_failed(record: Mapping[str, Any]) -> None:
     """Warn about rows of a model that failed."""
     if failed(record):
-        warnings.warn(
+        warn(
             f"this model failed its privacy verdict ({reasons_of(record['privacy'])}); do not pass its rows on",
             PrivacyWarning,
-            4,
         )
 
 
@@ -71,11 +70,10 @@ def warn_if_file_leaks(record: Mapping[str, Any]) -> None:
     """Warn about the file of a model that reveals more than its rows do."""
     if file_leaks(record):
         reason = (record["privacy"]["file"].get("reasons") or ["no reason is given"])[0]
-        warnings.warn(
+        warn(
             f"whoever has this model file can tell which rows it learned from ({reason}); pass rows on, keep the file, "
             "or fit with privacy='strict' or dp=DP(epsilon=…)",
             PrivacyWarning,
-            3,
         )
 
 
@@ -96,7 +94,7 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
     elif accepted is None:
         raise PrivacyError(
             f"{os.fspath(path)} failed its privacy verdict: {reasons_of(record['privacy'])}. Fit again "
-            "(privacy='strict', fewer steps, more rows), or write rows anyway with "
+            "(more rows, fewer columns, preset auto, privacy='strict'), or write rows anyway with "
             '--accept-risk "the reason", which is recorded in the file'
         )
     assert accepted is not None

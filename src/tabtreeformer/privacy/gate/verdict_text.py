@@ -21,29 +21,22 @@ def verdict_lines(record: Mapping[str, Any]) -> list[str]:
     verdict = privacy.get("verdict")
     if verdict not in HEADS or (verdict == "not judged" and privacy.get("mode") == "off"):
         return []
-    lines = [f"{HEADS[verdict]}{_figures(privacy)}", *(f"  {reason}" for reason in privacy.get("reasons") or ())]
+    lines = [HEADS[verdict], *(f"  {reason}" for reason in privacy.get("reasons") or ())]
+    if figures := _figures(privacy):
+        lines.append(f"  {figures}")
     if level := known_level(record):
         lines.append(f"  {level_line(level)}")
     file = privacy.get("file") or {}
     if file.get("leaks"):
         lines.append(f"file verdict: FAIL, keep the model file to yourself ({file['reasons'][0]})")
     if verdict == "pass" and privacy.get("not_covered"):
-        lines.append(
-            "  holdout=0.1 sets rows aside for a stricter verdict (ttf card says what this one does not cover)"
-        )
+        lines.append("  rows set aside (--holdout 0.1) make it stricter; ttf card lists what it does not cover")
     return lines
 
 
 def _figures(privacy: Mapping[str, Any]) -> str:
-    """The figures that are asked for most often."""
-    measures = privacy.get("measures") or {}
-    parts = []
-    if "dcr" in measures:
-        parts.append(f"distance test p = {measures['dcr']['value']:.2f}")
-    if "copies" in measures:
-        parts.append(
-            f"copies {measures['copies']['value']:.1%} (held-out rows {measures['copies']['ceiling'] or 0:.1%})"
-        )
-    if "membership" in measures:
-        parts.append(f"membership AUC {measures['membership']['value']:.2f}")
-    return f" ({', '.join(parts)})" if parts else ""
+    """The figure that is asked for most often; the card has all."""
+    copies = (privacy.get("measures") or {}).get("copies")
+    if copies is None:
+        return ""
+    return f"{copies['value']:.1%} of new rows equal a training row, of held-out rows {copies['ceiling'] or 0:.1%}"

@@ -7,7 +7,6 @@ given may contradict a law by itself) keep what is given, and a warning counts t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..._runtime.warning import warn
 from ...artifact.fitted import Fitted
 from ...errors import LawWarning
 from ...laws.laws import always, replaces
@@ -133,11 +133,10 @@ class _Completion:
 
 def _say(n_broken: int, n: int) -> None:
     if n_broken:
-        warnings.warn(
+        warn(
             f"{n_broken:,} of {n:,} rows keep what is given and not every law of the table: their given values "
             f"contradict a law, or no values were found that fit both (ttf explain lists the laws)",
             LawWarning,
-            stacklevel=2,
         )
 
 

@@ -209,10 +209,11 @@ class TextCodec(Codec):
         """What is done with the column."""
         if not len(self.labels.values) and self.maker is not None:
             return f"none of its {self.n_rare:,} values is kept: new ones are made up, e.g. {self.maker.example!r}"
-        kept = f"{len(self.labels.values):,} frequent values are kept as categories"
+        n_kept = len(self.labels.values)
+        kept = "one frequent value is kept" if n_kept == 1 else f"{n_kept:,} frequent values are kept"
         if self.maker is None:
             return f"text: {kept}"
-        return f"text: {kept}, {self.n_rare:,} rare ones are not: they are replaced, e.g. by {self.maker.example!r}"
+        return f"text: {kept}, {self.n_rare:,} rare ones are replaced, e.g. by {self.maker.example!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
