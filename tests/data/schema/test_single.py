@@ -52,3 +52,11 @@ def test_new_rows_have_the_decimals_of_the_table():
     wages = rows["wage"].to_numpy()
     assert (wages.astype(np.float32) == wages).all()
     assert (stored(wages.round(1)) == wages).all()
+
+
+def test_a_reader_that_rounds_the_last_bit_hides_no_32_bits():
+    series = stored([15.1, 3.1, 24.98, 0.07])
+    series[0] = np.nextafter(series[0], 99)  # as pandas reads 15.100000381469727 by default
+    column = describe(series, "points")
+    assert column.form == SINGLE
+    assert column.read(series).tolist() == [15.1, 3.1, 24.98, 0.07]
