@@ -119,6 +119,8 @@ def test_a_relation_that_lists_values_is_refused_and_an_order_is_kept():
         fit(df, constraints=["land from city"])
     with pytest.raises(ttf.SchemaError, match="write '>='"):
         fit(df, constraints=["high > low"])
+    with pytest.raises(ttf.SchemaError, match="cannot be kept under differential privacy.*drop it"):
+        fit(df, constraints=["high = 0 where city = 'Rome', nearly always"])
     rows = fit(df, constraints=["high >= low"]).sample(200)
     assert (rows["high"] >= rows["low"]).all()
     assert fit(df).fitted_.codec.rules.rules == ()

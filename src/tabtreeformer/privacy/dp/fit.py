@@ -23,6 +23,7 @@ from ...errors import ConfigError, SchemaError
 from ...fitting import Resources
 from ...fitting.checkpoint.resuming import versions
 from ...fitting.request import Request
+from ...laws import parse as parse_law
 from ...model import SlotModel
 from ...tokens import TableCodec, TokenLayout
 from ...tokens.constraints import RuleSet
@@ -178,11 +179,14 @@ def check_config(config: Config) -> None:
         )
 
 
+KEPT = "'end >= start', 'total = net + tax' or 'total = price * quantity'"
+
+
 def parse_rules(request: Request, schema: Schema) -> Sequence[Rule]:
     """Relations that the user lists are public; none are looked for."""
     wanted = request.relations(schema)
     texts = () if wanted is None or wanted == AUTO else wanted
-    rules = [parse(text, schema) for text in texts]
+    rules = [_rule(text, schema) for text in texts]
     for rule in rules:
         if isinstance(rule, Lookup):
             raise SchemaError(
@@ -197,6 +201,18 @@ def parse_rules(request: Request, schema: Schema) -> Sequence[Rule]:
     if left:
         raise SchemaError(f"constraints {', '.join(repr(rule.text) for rule in left)} cannot all be kept; drop one")
     return ordered
+
+
+def _rule(text: str, schema: Schema) -> Rule:
+    """A relation that needs nothing of the rows; other laws, which are learned from them, are refused by name."""
+    try:
+        return parse(text, schema)
+    except SchemaError:
+        parse_law(text, schema)  # a sentence that no form reads is an error of its own
+        raise SchemaError(
+            f"constraint {text!r} cannot be kept under differential privacy, which keeps only relations like {KEPT}; "
+            f"drop it from the schema"
+        ) from None
 
 
 def _with_gaps(rule: Rule, codec: TableCodec) -> Rule:
