@@ -187,7 +187,7 @@ def questions(path: Path, rows: Any) -> Questions:
     yield "sample", lambda model: model.sample(20, random_state=0)
     yield "sample given", lambda model: model.sample(5, given={column: rows[column].iloc[0]}, random_state=0)
     yield "log_prob", lambda model: model.log_prob(rows)
-    yield "predict", lambda model: model.predict(rows.drop(columns=model.target, errors="ignore"))
+    yield "predict", lambda model: model.predict(rows.drop(columns=[model.target], errors="ignore"))
     yield "impute", lambda model: model.impute(rows.assign(**{column: None}))
     yield "rules", lambda model: model.rules()
     for command in ("inspect", "card", "explain"):

@@ -219,3 +219,10 @@ def test_no_control_character_of_a_file_reaches_a_terminal(saved, tmp_path):
             output = CliRunner().invoke(app, [command, str(path), *words]).output
             assert "[2Jk" in output
             assert not {"\x1b", "\u202e", "\x9b"} & set(output)
+
+
+def test_trees_that_write_without_their_settings_are_refused(tmp_path):
+    TabTreeFormer("trees", privacy="off", **QUIET).fit(people()[["age", "town"]]).save(tmp_path / "m")
+    path = hostile(read_archive(tmp_path / "m"), tmp_path, config=lambda c: c.update(forest=None))
+    with pytest.raises(ArchiveError, match="no settings of them"):
+        TabTreeFormer.load(path, device="cpu", verbose=False)

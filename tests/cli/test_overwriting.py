@@ -56,6 +56,14 @@ def folder(tmp_path, mixed):
         (["score", "m.tabtree", "parts", "-o", "parts/a.csv"], "a.csv"),
         (["schema", "tables", "-o", "tables/parent.csv"], "parent.csv"),
         (["evaluate", "sqlite:///shop.db#people", "new.csv", "--json", "shop.db"], "shop.db"),
+        (["sample", "m.tabtree", "-n", "5", "-o", "new.csv", "--keys", "income=new.csv"], "new.csv"),
+        (["benchmark", "people.csv", "--target", "income", "--generators", "auto,new.py", "-o", "new.py"], "new.py"),
+        (["fit", "duckdb:", "--query", "select * from 'parts/*.csv'", "-o", "parts/b.csv"], "b.csv"),
+        (["schema", "duckdb:", "--query", 'select * from "people.csv"', "-o", "people.csv"], "people.csv"),
+        (["fit", "parts", "--checkpoint", "parts", "-o", "p.tabtree"], "parts"),
+        (["score", "m.tabtree", "sqlite:///shop.db#people", "-o", "sqlite:///shop.db#People"], "'People'"),
+        (["score", "m.tabtree", "sqlite:///shop.db#people", "-o", "sqlite:///shop.db#main.people"], "main.people"),
+        (["score", "m.tabtree", "sqlite:///shop.db#seen", "-o", "sqlite:///shop.db#people"], "'people'"),
     ],
 )
 def test_what_is_read_is_never_written(run, folder, words, target):
@@ -67,7 +75,7 @@ def test_what_is_read_is_never_written(run, folder, words, target):
     before = contents(folder)
     code, _, err = run(*words, "--overwrite")
     assert code == 2
-    assert "it is an input of this command; name another output" in err
+    assert "it is an input of this command; name another" in err
     assert target in err
     assert contents(folder) == before
 
@@ -77,6 +85,7 @@ def beside(folder):
     people = (folder / "people.csv").read_bytes()
     (folder / "people.train.csv").write_bytes(people)
     os.link(folder / "people.csv", folder / "link.csv")
+    (folder / "new.py").write_text("class Generator: ...")
     (folder / "symbolic.csv").symlink_to("people.csv")
     (folder / "here").symlink_to(".")
     for name in ("parts", "tables"):
@@ -88,6 +97,7 @@ def beside(folder):
     child.to_csv(folder / "tables" / "child.csv", index=False)
     with contextlib.closing(sqlite3.connect(folder / "shop.db")) as database:
         pd.read_csv(folder / "people.csv").to_sql("people", database, index=False)
+        database.execute("CREATE VIEW seen AS SELECT * FROM people")
 
 
 def contents(folder):
@@ -117,6 +127,12 @@ def test_an_existing_file_is_replaced_only_when_asked(run, folder, words, target
     assert (folder / target).read_text() == "of somebody else"
     assert run(*words, "--overwrite")[0] == 0
     assert (folder / target).read_bytes() != b"of somebody else"
+
+
+def test_two_outputs_are_two_files(run, folder):
+    code, _, err = run("evaluate", "people.csv", "new.csv", "--json", "x", "--html", "./x")
+    assert (code, "cannot write x twice" in err) == (2, True)
+    assert not (folder / "x").exists()
 
 
 def test_a_table_that_is_read_is_not_replaced_and_another_of_the_same_database_is_written(run, folder):

@@ -124,3 +124,12 @@ def test_a_signal_before_training_leaves_no_files(run, tmp_path, mixed, monkeypa
     assert len(seen) == 1
     assert not list((tmp_path / "cache").iterdir())
     assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_a_fit_of_trees_can_be_asked_to_resume(run, tmp_path, mixed):
+    """There is hardly anything to continue, but nothing goes wrong either."""
+    mixed.to_csv(tmp_path / "people.csv", index=False)
+    words = ("fit", "people.csv", "--preset", "trees", "--privacy", "off", "-o", "p.tabtree", "--resume", "-q")
+    assert run(*words)[0] == 0
+    assert (tmp_path / "p.tabtree").exists()
+    assert not (tmp_path / "p.tabtree.run").exists()

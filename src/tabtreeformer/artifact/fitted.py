@@ -140,6 +140,8 @@ class Fitted:
 
     @classmethod
     def _of_trees(cls, config: Config, codec: TableCodec, members: Mapping[str, bytes], record: Any) -> Fitted:
+        if config.forest is None:
+            raise ArchiveError("it holds trees that write, and no settings of them")
         layout = limits.build_layout({"n_leaves": []}, codec)
         limits.check_slots(layout)
         limits.check_codec(codec, layout)

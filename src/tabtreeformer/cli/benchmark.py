@@ -10,7 +10,7 @@ import typer
 
 from .columns import describe
 from .options import SOURCES, ColumnOptions, Overwrite, Quiet, ReadOptions
-from .outputs import check_output
+from .outputs import check_outputs
 
 if TYPE_CHECKING:
     from ..evaluation.compare import GeneratorSpec
@@ -85,9 +85,14 @@ def benchmark(
     from ..errors import import_extra
     from ..evaluation.compare import Limits, Results, compare, from_frame
 
-    reads, path = [table, columns.schema_file], asked.results or asked.output.with_suffix(".runs.csv")
-    check_output(asked.output, reads, asked.overwrite)
-    check_output(path, reads, True)  # results of an earlier call are extended, not replaced
+    path = asked.results or asked.output.with_suffix(".runs.csv")
+    reads = [
+        table,
+        columns.schema_file,
+        *(name for name in (asked.generators or "").split(",") if name.endswith(".py")),
+    ]
+    check_outputs([asked.output], [*reads, path], asked.overwrite)
+    check_outputs([path, asked.output], reads, True)  # results of an earlier call are extended, not replaced
     import_extra("jinja2", "report")
     df = read_table(table, **reading.given())
     own = from_frame(df, asked.target, Path(table).stem, describe(df, asked.target, columns))

@@ -10,7 +10,7 @@ import typer
 
 from .columns import describe
 from .options import SOURCES, ColumnOptions, Overwrite, Quiet, ReadOptions
-from .outputs import check_output
+from .outputs import check_outputs
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
@@ -80,9 +80,8 @@ def evaluate(
     from ..errors import import_extra
     from ..evaluation import evaluate as measure
 
-    for path in (asked.json_file, asked.html_file):
-        if path is not None:
-            check_output(path, [train, synthetic, asked.holdout, asked.model, columns.schema_file], asked.overwrite)
+    reads = [train, synthetic, asked.holdout, asked.model, columns.schema_file]
+    check_outputs([asked.json_file, asked.html_file], reads, asked.overwrite)
     if asked.html_file is not None:
         import_extra("jinja2", "report")
     options = reading.given()

@@ -12,6 +12,7 @@ import typer
 from .fit_database import TogetherOptions, fit_together
 from .fit_input import InputOptions, Paths, read_input, where
 from .options import SOURCES, ColumnOptions, FitOptions, Overwrite, RuntimeOptions, SourceOptions
+from .outputs import files_in
 from .runs import check_paths, fit_and_save, is_finished, run_folder, run_seed
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def fit(
             typer.echo(f"{paths.model} is finished, nothing to continue; fit it again with --overwrite")
         return
     if team.first:
-        check_paths(paths, [table, columns.schema_file], run.overwrite, folder)
+        check_paths(paths, [table, columns.schema_file, *files_in(source.query)], run.overwrite, folder)
     seed = run_seed(folder, learning.seed, team)
     model = build_model(learning, runtime.device, seed, quiet)
     data = read_input(table, learning, columns, reading, source, seed=seed, quiet=quiet)

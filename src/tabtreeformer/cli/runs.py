@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .outputs import Source, check_output
+from .outputs import Source, check_not_read, check_output
 
 if TYPE_CHECKING:
     from ..config.settings import Config
@@ -54,6 +54,8 @@ def check_paths(paths: Paths, reads: Sequence[Source], overwrite: bool, folder: 
     own = record is not None and bool(record.get("interrupted"))
     for path in paths:
         check_output(path, reads, overwrite or own)
+    if folder is not None:
+        check_not_read(folder, reads)
 
 
 def _record(output: Path) -> dict[str, Any] | None:

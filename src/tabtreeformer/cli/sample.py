@@ -72,6 +72,11 @@ class QuestionOptions:
         int | None, typer.Option(help="Random seed; the same seed gives the same rows.", show_default=False)
     ] = None
 
+    @property
+    def reads(self) -> list[str]:
+        """The tables whose keys are taken."""
+        return [text.partition("=")[2] for text in self.keys or ()]
+
     def read(self, fitted: TabTreeFormer) -> dict[str, Any]:
         """Return the arguments of `sample`, matched to the model's columns and values."""
         table = fitted.fitted_.codec
@@ -160,7 +165,7 @@ def sample(
         sample_together(model, output, question, together, options, runtime, accept_risk)
         return
     rows = _one_number(question.number)
-    goal = _goal(output, rows, model, streaming, options)
+    goal = _goal(output, rows, [model, *question.reads], streaming, options)
     if goal.finished_file:
         runtime.echo(f"{goal.name} is complete, nothing to continue; write it again with --overwrite")
         return
@@ -200,17 +205,17 @@ class _Goal:
     finished_folder: bool = False
 
 
-def _goal(output: str, rows: int, model: Any, streaming: StreamOptions, options: dict[str, Any]) -> _Goal:
+def _goal(output: str, rows: int, reads: list[Any], streaming: StreamOptions, options: dict[str, Any]) -> _Goal:
     """Check the target before anything is computed for it."""
     from ..sampling.streaming import can_stream, check_stream_target
 
     if not (streaming.asked or can_stream(output, rows, **options)):
-        return _Goal(check_table_output(output, [model], options).name)
+        return _Goal(check_table_output(output, reads, options).name)
     target, overwrite = check_stream_target(output, **options), bool(options.get("overwrite"))
     if target.one_file and streaming.resume and not overwrite and target.path.exists() and not target.folder.exists():
         return _Goal(str(target.path), streamed=True, finished_file=True)
     if target.one_file:
-        check_output(target.path, [model], overwrite)
+        check_output(target.path, reads, overwrite)
     return _Goal(str(target.path), streamed=True, finished_folder=target.finished)
 
 

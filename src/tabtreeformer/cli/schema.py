@@ -11,7 +11,7 @@ import typer
 from .._runtime.progress import wrapped
 from .columns import with_categories
 from .options import SOURCES, Categorical, Overwrite, Quiet, SourceOptions
-from .outputs import check_output
+from .outputs import check_output, files_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def schema(
     from ..laws import find_laws
 
     if output is not None:
-        check_output(output, [table], overwrite)
+        check_output(output, [table, *files_in(source.query)], overwrite)
     df = read_table(table, **source.given())
     found = with_categories(Schema.infer(df, target), categorical)
     said: tuple[str, ...] = ()

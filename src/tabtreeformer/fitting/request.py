@@ -49,6 +49,10 @@ class Alone:
     size: int = 1
     first: bool = True
 
+    def share_number(self, number: int) -> int:
+        """The number itself."""
+        return number
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:

@@ -1,5 +1,6 @@
 """DuckDB and SQLAlchemy: read by table or query, written whole or not at all, passwords never shown."""
 
+import contextlib
 import sqlite3
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tabtreeformer import OutputError, SchemaError, TabTreeFormerError, read_table, write_table
 from tabtreeformer.data.io import TableOptions, check_target, locate
 from tabtreeformer.data.io.location import hide_passwords
+from tabtreeformer.data.io.several import check_tables_target, read_tables
 from tabtreeformer.errors import ConfigError, MissingExtraError
 
 pytest.importorskip("sqlalchemy")
@@ -87,6 +89,53 @@ def test_a_failed_write_keeps_the_old_table_and_leaves_no_other(shop):
         write_table(broken, shop, table="others")
     again = read_table(shop)  # of one table only
     assert again["zip"].tolist() == FRAME["zip"].tolist()
+
+
+def test_a_table_that_a_view_reads_is_replaced_and_the_view_reads_the_new_one(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.executescript("CREATE TABLE orders (n INT); CREATE VIEW seen AS SELECT n FROM orders")
+    write_table(pd.DataFrame({"n": [1, 2]}), f"sqlite:///{tmp_path}/shop.db#orders", overwrite=True)
+    assert read_table(f"sqlite:///{tmp_path}/shop.db", query="SELECT * FROM seen")["n"].tolist() == [1, 2]
+
+
+def test_a_table_is_not_dropped_where_the_new_one_cannot_take_its_name(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path}/shop.db#orders"
+    write_table(FRAME, url)
+    from sqlalchemy.engine import Connection
+
+    execute = Connection.execute
+
+    def fails(self, statement, *rest):
+        if "RENAME" in str(statement):
+            raise sqlite3.OperationalError("no")
+        return execute(self, statement, *rest)
+
+    monkeypatch.setattr(Connection, "execute", fails)
+    with pytest.raises(sqlite3.OperationalError):
+        write_table(FRAME.iloc[:1], url, overwrite=True)
+    monkeypatch.undo()
+    assert len(read_table(url)) == 3
+
+
+def test_names_of_tables_differ_by_more_than_case(shop):
+    write_table(FRAME, f"{shop}#orders")
+    with pytest.raises(OutputError, match="has a table 'Orders' already"):
+        write_table(FRAME.iloc[:1], f"{shop}#Orders")
+    assert len(read_table(shop)) == 3
+
+
+def test_tables_that_belong_together_are_written_only_where_there_is_room_for_all(shop):
+    write_table(FRAME, f"{shop}#orders")
+    with pytest.raises(OutputError, match="has a table 'orders' already"):
+        check_tables_target(shop, ["customers", "orders"], ending=".csv", overwrite=False)
+
+
+def test_a_view_is_not_a_table_to_learn(tmp_path):
+    import duckdb
+
+    with duckdb.connect(tmp_path / "shop.duckdb") as database:
+        database.execute("CREATE TABLE a AS SELECT 1 AS n; CREATE VIEW b AS SELECT * FROM a")
+    assert list(read_tables(tmp_path / "shop.duckdb")) == ["a"]
 
 
 @pytest.mark.parametrize(

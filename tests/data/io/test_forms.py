@@ -265,6 +265,22 @@ def test_only_tables_are_written(tmp_path):
 FORMULAS = ["=1+1", "+49 170 1", "-x", "@here", "plain", "=HYPERLINK(1)"]
 
 
+def test_a_sheet_is_not_written_where_other_sheets_would_be_lost(tmp_path):
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"n": [1, 2]})
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        frame.to_excel(book, sheet_name="one", index=False)
+        frame.to_excel(book, sheet_name="two", index=False)
+    before = (tmp_path / "book.xlsx").read_bytes()
+    for write in (check_target, lambda place: write_table(frame, place)):
+        with pytest.raises(OutputError, match=r"its other sheets \(one, two\) would be lost; name another file"):
+            write(f"{tmp_path}/book.xlsx#three")
+    assert (tmp_path / "book.xlsx").read_bytes() == before
+    write_table(frame, f"{tmp_path}/single.xlsx#one")
+    write_table(frame.iloc[:1], f"{tmp_path}/single.xlsx#one")
+    assert len(read_table(tmp_path / "single.xlsx")) == 1
+
+
 def test_text_that_begins_as_a_formula_comes_back_from_excel_as_text(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     frame = pd.DataFrame({"=name": FORMULAS, "n": range(6)})

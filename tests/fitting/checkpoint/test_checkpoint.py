@@ -186,6 +186,14 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
         RunFolder.at(tmp_path / "file")
 
 
+@pytest.mark.parametrize("name", ["clock.json", "run.json", "net.checkpoint"])
+def test_a_folder_with_files_of_somebody_else_that_have_our_names_is_refused(tmp_path, name):
+    (tmp_path / name).write_text("[]")
+    with pytest.raises(ConfigError, match=f"{name} is not of a fit"):
+        RunFolder.at(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "[]")]
+
+
 def test_checkpoints_grow_rarer_where_writing_is_slow(tmp_path, monkeypatch):
     now = iter(np.arange(0, 10_000, 4.0))  # every look at the clock is four seconds later
     stage = RunFolder.at(tmp_path / "run", 60.0).stage("shared")

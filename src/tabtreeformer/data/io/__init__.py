@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..._runtime.files import check_writable
 from ..._runtime.scratch import scratch_folder
 from ...errors import OutputError, SchemaError
-from .location import DATABASES, DIALECT, Place, TableOptions, check_file, locate
+from .location import DIALECT, HOLDS_TABLES, Place, TableOptions, check_file, locate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,10 +106,10 @@ def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
 
     chosen = TableOptions(**options)
     place = locate(target, chosen, OutputError)
-    if place.form in DATABASES:
-        _call("check", place, chosen)
     if place.form in _EXTRAS:
         import_extra(*_EXTRAS[place.form])
+    if place.form in HOLDS_TABLES:
+        _call("check", place, chosen)
     if place.path is not None:
         check_writable(place.path)
     return place

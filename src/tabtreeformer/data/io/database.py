@@ -82,6 +82,11 @@ def write_sql(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
             with engine.begin() as connection:
                 df.to_sql(passing, connection, schema=schema, index=False, chunksize=ROWS_AT_ONCE)
             with engine.begin() as connection:
+                if engine.dialect.name == "sqlite":
+                    # Python's driver opens no transaction for these, so that a failure would leave no table at all;
+                    # without the pragma, renaming fails where a view reads the table.
+                    connection.exec_driver_sql("PRAGMA legacy_alter_table = ON")
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if there:
                     connection.execute(sql.text(f"DROP TABLE {inside}{quote(name)}"))
                 connection.execute(sql.text(f"ALTER TABLE {inside}{quote(passing)} RENAME TO {quote(name)}"))

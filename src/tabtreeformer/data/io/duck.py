@@ -16,9 +16,8 @@ from .database import refuse_overwriting, target_table
 from .location import Place, TableOptions, check_file, check_names, choose_table
 from .queries import check_query
 
-TABLES = (
-    "SELECT table_name FROM information_schema.tables WHERE table_schema NOT IN ('information_schema', 'pg_catalog')"
-)
+TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+NO_VIEWS = " AND table_type = 'BASE TABLE'"
 
 
 _SHUT = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
@@ -58,7 +57,8 @@ def check_duckdb(place: Place, options: TableOptions) -> None:
         raise OutputError("DuckDB without a file keeps nothing; name one, e.g. shop.duckdb#orders")
     if place.path.exists():
         with _connected(place, place.path, OutputError, read_only=True) as connection:
-            if table in _tables(connection) and not options.overwrite:
+            there = {name.casefold() for name in _tables(connection)}  # as DuckDB compares names
+            if table.casefold() in there and not options.overwrite:
                 refuse_overwriting(place, table)
 
 
@@ -109,16 +109,16 @@ def _connected(
 
 
 def table_names(place: Place) -> list[str]:
-    """Names of all tables of a database file."""
+    """Names of all tables of a database file, views left out."""
     if place.path is None:
         raise SchemaError("DuckDB without a file has no tables; name one, e.g. shop.duckdb")
     check_file(place.path)
     with _connected(place, place.path, SchemaError, read_only=True) as connection:
-        return _tables(connection)
+        return _tables(connection, NO_VIEWS)
 
 
-def _tables(connection: Any) -> list[str]:
-    return [row[0] for row in connection.execute(TABLES).fetchall()]
+def _tables(connection: Any, only: str = "") -> list[str]:
+    return [row[0] for row in connection.execute(TABLES + only).fetchall()]
 
 
 def _quote(name: str) -> str:

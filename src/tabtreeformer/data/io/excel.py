@@ -72,14 +72,40 @@ def write_excel(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
     df = df.copy(deep=False)
     for j in range(df.shape[1]):
         df.isetitem(j, _within_excel(df.iloc[:, j]))
+    sheet = options.sheet or place.table
+    if sheet is not None:
+        _refuse_loss(place, sheet)
     with replacing(place.path) as temporary, temporary.open("wb") as stream:
         try:
             with pd.ExcelWriter(stream, engine="openpyxl") as writer:
-                df.to_excel(writer, sheet_name=options.sheet or place.table or "Sheet1", index=False)
-                for sheet in writer.sheets.values():
-                    _as_text(sheet)
+                df.to_excel(writer, sheet_name=sheet or "Sheet1", index=False)
+                for written in writer.sheets.values():
+                    _as_text(written)
         except ValueError as error:  # a character that XML does not allow, a sheet name of more than 31 characters
             raise OutputError(f"cannot write {place.name}: {error}") from error
+
+
+def check_excel(place: Place, options: TableOptions) -> None:
+    """Say early that a sheet cannot be written."""
+    if (sheet := options.sheet or place.table) is not None:
+        _refuse_loss(place, sheet)
+
+
+def _refuse_loss(place: Place, sheet: str) -> None:
+    """Whoever names a sheet does not mean to lose the others: a workbook is written as a whole."""
+    assert place.path is not None
+    if not place.path.is_file():
+        return
+    openpyxl = import_extra("openpyxl", "excel")
+    try:
+        names = openpyxl.load_workbook(place.path, read_only=True).sheetnames
+    except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, SyntaxError):
+        return  # no workbook, and replaced only where that is asked for
+    if others := [name for name in names if name != sheet]:
+        raise OutputError(
+            f"cannot write sheet {sheet!r} of {place.name}: its other sheets ({', '.join(others[:5])}) would be lost; "
+            "name another file"
+        )
 
 
 def _as_text(sheet: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from ...errors import OutputError, SchemaError
-from . import read_table, write_table
+from . import check_target, read_table, write_table
 from .database import table_names as sql_tables
 from .duck import table_names as duckdb_tables
-from .location import DATABASES, TableOptions, form_of, locate
+from .location import DATABASES, Place, TableOptions, form_of, locate
 
 DUCKDB = "duckdb"
 
@@ -26,7 +26,7 @@ def read_tables(source: str | os.PathLike[str], **options: Any) -> dict[str, pd.
     place = locate(source, TableOptions(**options))
     if place.form not in DATABASES:
         raise SchemaError(f"{place.name} holds one table; name a folder of files or a database")
-    names = duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)
+    names = tables_of(place)
     if not names:
         raise SchemaError(f"{place.name} has no tables")
     return {name: read_table(source, table=name, **options) for name in names}
@@ -46,7 +46,12 @@ def holds_several(source: str | os.PathLike[str], **options: Any) -> bool:
         return False
     if place.path is not None and not place.path.exists():
         return False  # reading it gives the better error
-    return len(duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)) > 1
+    return len(tables_of(place)) > 1
+
+
+def tables_of(place: Place) -> list[str]:
+    """Names of the tables of a database, views left out."""
+    return duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -88,7 +93,8 @@ def is_folder(target: str) -> bool:
 def check_tables_target(target: str, names: list[str], *, ending: str, overwrite: bool) -> None:
     """Refuse a target that exists or cannot be written, before any work is done for it."""
     if not is_folder(target):
-        locate(target, TableOptions(overwrite=overwrite), OutputError)
+        for name in names:
+            check_target(target, table=name, overwrite=overwrite)
         return
     for name in names:
         file = Path(target) / f"{name}{ending}"

@@ -74,9 +74,10 @@ class RunFolder:
             folder.mkdir(mode=0o700, exist_ok=True)  # without parents: a wrong path should not become a tree of folders
         except OSError as error:
             raise OutputError(f"cannot make the checkpoint folder {folder}: {error.strerror or error}") from error
-        clock = _read_json(folder / CLOCK) or {"seconds": 0.0}
+        clock, identity = _read_json(folder / CLOCK), _read_json(folder / RUN)
+        _check_own(folder, clock, identity)
+        clock = clock or {"seconds": 0.0}
         _write_json(folder / CLOCK, clock)
-        identity = _read_json(folder / RUN)
         return cls(folder, every_seconds, note, clock["seconds"] if identity else 0.0, identity, team=team)
 
     @property
@@ -207,6 +208,17 @@ class Stage:
     def _files(self) -> tuple[Path, Path]:
         assert self._folder.path is not None
         return tuple(self._folder.path / f"{self._name}{age}.checkpoint" for age in ("", ".previous"))  # type: ignore[return-value]
+
+
+def _check_own(folder: Path, clock: Any, identity: Any) -> None:
+    """Refuse a folder whose files have names of ours and are somebody else's: a run replaces and deletes them."""
+    no_clock = not (isinstance(clock, dict) and isinstance(clock.get("seconds"), int | float))
+    no_run = not (isinstance(identity, dict) and isinstance(identity.get("seed"), str | int))
+    foreign = [folder / CLOCK] if clock is not None and no_clock else []
+    foreign += [folder / RUN] if identity is not None and (no_run or no_clock) else []
+    foreign += list(folder.glob("*.checkpoint")) if clock is None else []
+    if foreign:
+        raise ConfigError(f"{foreign[0]} is not of a fit, and a run there would replace it; name another folder")
 
 
 def holds_a_run(path: str | os.PathLike[str]) -> bool:

@@ -93,6 +93,8 @@ def check_stream_target(target: str | os.PathLike[str], **options: Any) -> Strea
     else:
         path = Path(text)
         place = locate(path / f"part.{chosen.format or 'parquet'}", chosen, OutputError)
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"cannot write {text}: {path} is a file; name another folder")
         if path.is_dir() and any(path.iterdir()) and not (path / FINISHED_FILE).is_file():
             raise OutputError(f"cannot write {text}: the folder is not empty; name another, or empty it first")
     check_form(place, chosen)
