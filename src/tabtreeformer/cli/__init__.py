@@ -13,6 +13,7 @@ from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .._runtime.progress import wrapped
 from .._version import __version__
@@ -35,8 +36,21 @@ from .schema import schema
 from .score import score
 from .ui import ui
 
+
+class _Commands(TyperGroup):
+    """typer ends a command that was stopped without a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
 app = typer.Typer(
     name="ttf",
+    cls=_Commands,
     help="Learn a table and write new rows with the same columns, types and statistics.",
     epilog=(
         "\b\nStart with:\n  ttf fit data.csv --target y -o model.tabtree\n  ttf sample model.tabtree -n 1000 -o new.csv"
@@ -95,7 +109,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error.format_message())
     except TabTreeFormerError as error:
         _fail(str(error))
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):  # the latter before the command began
         typer.echo("ttf: stopped", err=True)
         sys.exit(130)
 

@@ -60,7 +60,7 @@ def sample_together(
     from ..errors import ConfigError, PrivacyWarning
     from ..privacy.gate import check_release
     from ..relational import RelationalTabTreeFormer
-    from .outputs import check_outputs, check_table_output
+    from .outputs import check_not_read, check_table_output
 
     if question.balance or question.mix or question.settings:
         raise ConfigError("--balance, --mix and --set are not available for linked tables")
@@ -71,7 +71,8 @@ def sample_together(
         check_table_output(output, [model], options)
     else:
         check_tables_target(output, list(fitted.tables_), ending=together.ending, overwrite=overwrite)
-        check_outputs([Path(output) / f"{name}{together.ending}" for name in fitted.tables_], [model], True)
+        for name in fitted.tables_:
+            check_not_read(Path(output) / f"{name}{together.ending}", [model])
     if check_release(model, {"privacy": fitted.privacy_}, accept_risk, sum(t.n_rows for t in fitted.tables_.values())):
         runtime.echo(f"the model failed its privacy verdict; your reason was recorded in {model}", err=True)
     with warnings.catch_warnings():

@@ -15,16 +15,19 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def ending_on_interrupt(asked: threading.Event, progress: Progress) -> Iterator[None]:
-    """Set `asked` on the first signal; do nothing where the program has a handler of its own, or in other threads."""
+    """Set `asked` on the first signal; do nothing where the program has a handler of its own, or in other threads.
+
+    Ctrl-C that is ignored, as in a job that a shell started in the background, stays so, and SIGTERM still ends it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     usual = (signal.default_int_handler, signal.SIG_DFL)
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler in usual}
-    if signal.SIGINT not in before:
+    if before[signal.SIGINT] not in (*usual, signal.SIG_IGN):
         yield
         return
+    before = {number: handler for number, handler in before.items() if handler in usual}
 
     def end(number: int, frame: FrameType | None) -> None:
         if asked.is_set():

@@ -88,7 +88,9 @@ class Source:
         counts = np.where(frame.gaps(self.name), 0, frame.values(self.name)).astype(np.int64)
         if column.kind == NUMERIC:  # a clock time written as a number
             return pd.DatetimeIndex((to_minutes(counts) * 60).astype("datetime64[s]"))
-        shifted = counts + round(self.hours * 3600 * PER_SECOND[column.unit])
+        room = 2 * 86400 * PER_SECOND[column.unit]  # for a change of the clock at the ends of what 64 bits hold
+        inside = counts.clip(-(2**63) + 1 + room, 2**63 - 1 - room)
+        shifted = inside + round(self.hours * 3600 * PER_SECOND[column.unit])
         stamps = pd.DatetimeIndex(shifted.view(f"datetime64[{column.unit}]"))
         return stamps if self.zone is None else stamps.tz_localize("UTC").tz_convert(self.zone).tz_localize(None)
 

@@ -299,3 +299,12 @@ def test_csv_neutralizes_formulas_when_asked_and_leaves_numbers_alone(tmp_path):
     assert again["'=name"].tolist() == [t if t == "plain" else f"'{t}" for t in FORMULAS]
     assert again["n"].tolist() == frame["n"].tolist()
     assert again["code"].tolist() == frame["code"].tolist()
+
+
+@pytest.mark.parametrize("neutralize", [False, True])
+def test_a_carriage_return_in_text_ends_no_line_and_hides_no_formula(tmp_path, neutralize):
+    frame = pd.DataFrame({"text": ["\r=1", "a\rb", "a\r\n=1", "b"], "n": [1.5, None, 3.0, 4.0]})
+    write_table(frame, tmp_path / "t.csv", neutralize=neutralize)
+    again = read_table(tmp_path / "t.csv")
+    assert again["text"].tolist() == [f"'{text}" if text[0] == "\r" and neutralize else text for text in frame["text"]]
+    assert again["n"].equals(frame["n"])

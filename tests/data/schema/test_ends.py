@@ -100,3 +100,10 @@ def test_a_column_of_too_many_categories_is_refused_before_training(monkeypatch,
     df = pd.DataFrame({"a": pd.Categorical(np.repeat([f"v{i}" for i in range(21)], 6)), "b": list("xy") * 63})
     with pytest.raises(SchemaError, match="column 'a' has 21 categories, more than 20; group its values"):
         TabTreeFormer(preset, "b", tree="none", verbose=False).fit(df)
+
+
+def test_dates_at_the_ends_are_searched_for_parts_in_any_zone():
+    ends = [pd.Timestamp.min.ceil("s"), pd.Timestamp.max.floor("s"), pd.Timestamp("2020-01-01")]
+    df = pd.DataFrame({"a": pd.to_datetime(ends * 40), "b": [0, 1, 0, 1] * 30})
+    rows = TabTreeFormer("trees", privacy="off", random_state=0, verbose=False).fit(df).sample(60)
+    assert rows["a"].between(df["a"].min(), df["a"].max()).all()

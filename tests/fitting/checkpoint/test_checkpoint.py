@@ -160,6 +160,20 @@ def test_a_program_with_its_own_handler_keeps_it():
     assert seen == [1]
 
 
+def test_a_job_in_the_background_whose_ctrl_c_is_ignored_still_ends_on_sigterm():
+    asked = threading.Event()
+    before = [signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGTERM, signal.default_int_handler)]
+    try:
+        with ending_on_interrupt(asked, Silent()):
+            signal.raise_signal(signal.SIGINT)
+            assert not asked.is_set()
+            signal.raise_signal(signal.SIGTERM)
+            assert asked.is_set()
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+
+
 def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

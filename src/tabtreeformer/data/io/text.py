@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pandas as pd
 
@@ -22,6 +21,7 @@ from ..._runtime.files import replacing
 from ..._runtime.warning import warn
 from ...errors import ReadingWarning, SchemaError
 from ..schema.infer import is_postal
+from .fields import holds_return, neutralized
 from .location import DIALECT, Place, TableOptions, check_names
 from .streams import find_encoding, open_text, write_text
 
@@ -216,7 +216,7 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: 
     """
     assert place.path is not None
     if options.neutralize:
-        df = _neutralized(df)
+        df = neutralized(df, _is_number)
     tabs = re.search(r"\.(tsv|tab)(\.\w+)?$", place.path.name.lower())
     known = {} if options.sep or tabs else df.attrs.get(DIALECT, {})
     with (
@@ -232,26 +232,9 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: 
             index=False,
             header=header,
             lineterminator="\n",
+            # Python before 3.13 leaves a carriage return unquoted, and readers take it for the end of the line.
+            quoting=csv.QUOTE_NONNUMERIC if holds_return(df) else csv.QUOTE_MINIMAL,
         )
-
-
-FORMULA = re.compile(r"^[=+\-@\t\r]")
-"""First characters of text that a spreadsheet program takes for a formula."""
-
-
-def _neutralized(df: pd.DataFrame) -> pd.DataFrame:
-    """Put an apostrophe before text that a spreadsheet would compute; numbers are left alone."""
-
-    def safe(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
-
-    df = df.copy(deep=False)
-    for j in range(df.shape[1]):
-        column = df.iloc[:, j]
-        if not (pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype)):
-            df.isetitem(j, column.astype(object).map(safe))
-    df.columns = pd.Index([safe(name) for name in df.columns])
-    return df
 
 
 def _is_number(text: str) -> bool:
