@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtreeformer import RelationalTabTreeFormer
+from tabtreeformer import RelationalTabTreeFormer, Schema
 from tabtreeformer.data.links import Link
 from tabtreeformer.errors import ConfigError
+from tabtreeformer.laws import given_laws
 from tabtreeformer.relational.beside import Balance
 from tabtreeformer.relational.copied import find_copied
+from tabtreeformer.relational.followed import with_values
 from tabtreeformer.relational.totals import find_totals
 from tabtreeformer.tokens.conditions import ge
 
@@ -171,3 +173,24 @@ def test_chance_is_no_total():
     other = parent.rename(columns={"low_price": "price"})
     assert len(named) <= 1
     assert find_totals(other, child, owner, link, (list(other), list(child))) == []
+
+
+def test_a_sum_of_equal_rows_is_a_total():
+    link = Link("invoices", ("customer",), "customers", ("id",))
+    parents = np.repeat(np.arange(40), np.arange(40) % 7 + 1)
+    fee = np.array([9.0, 19.0, 49.0])[parents % 3]
+    invoices = pd.DataFrame({"customer": parents, "fee": fee})
+    paid = invoices.groupby("customer")["fee"].sum().to_numpy()
+    customers = pd.DataFrame({"id": range(40), "paid": paid})
+    found = find_totals(customers, invoices, parents, link, (["paid"], ["fee"]))
+    assert [total.text for total in found] == ["customers.paid = sum of invoices.fee"]
+
+
+def test_what_a_law_cannot_reach_keeps_the_total_and_moves_nothing_else():
+    frame = pd.DataFrame({"start": range(100, 160), "end": range(110, 170)})
+    schema = Schema.infer(frame).with_kind("start", "numeric").with_kind("end", "numeric")
+    laws = given_laws(["end >= start"], frame, schema, floor=1)
+    new = frame["end"].where(frame.index > 2, 50)
+    changed = with_values(frame, {"end": new}, laws, 0)
+    assert changed["end"].tolist() == new.tolist()
+    assert changed["start"].tolist() == frame["start"].tolist()

@@ -168,6 +168,7 @@ def laws_of(
     schema: Schema,
     floor: int,
     seed: np.random.SeedSequence,
+    given: Sequence[str | int] = (),
 ) -> Laws | None:
     """The laws that the user lists, those that the table shows, or both where `auto` is in the list."""
     if relations is None or not len(relations):
@@ -175,8 +176,8 @@ def laws_of(
     if AUTO not in relations:
         return given_laws(relations, frame, schema, floor=floor)
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, LAW_KEY))
-    found = find_laws(frame, schema, floor=floor, rng=np.random.default_rng(own))
+    found = find_laws(frame, schema, floor=floor, rng=np.random.default_rng(own), given=given)
     if relations == AUTO:
         return found
-    given = [text for text in relations if text != AUTO]
-    return given_laws([*given, *(text for text in found.texts if text not in given)], frame, schema, floor=floor)
+    asked = [text for text in relations if text != AUTO]
+    return given_laws([*asked, *(text for text in found.texts if text not in asked)], frame, schema, floor=floor)

@@ -36,6 +36,8 @@ MAX_COMPARED, MAX_LEFT_OUT, MIN_BETTER = 200, 8, 1.0
 """Up to this many exact laws, leaving out each of the first ones is tried; it must save this many bits per row."""
 MIN_ROWS = 50
 """Minimum number of rows; fewer prove nothing."""
+FORMULAS = ("clock sum", "elapsed", "linear", "product", "ratio")
+"""Forms of laws that may read columns which are known before a row is written."""
 WORDED = (
     "gaps",
     "steps",
@@ -58,15 +60,38 @@ WORDED = (
 """Forms whose sentences cannot be read as any other form."""
 
 
-def find_laws(df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Generator) -> Laws:
-    """The laws of a table that has passed `Schema.validate`."""
+def find_laws(
+    df: pd.DataFrame, schema: Schema, *, floor: int, rng: np.random.Generator, given: Sequence[Name] = ()
+) -> Laws:
+    """The laws of a table that has passed `Schema.validate`; the columns `given` are read by formulas, never written.
+
+    Laws between the other columns are searched without the given ones, so that these replace none of them.
+    """
     if len(df) < MIN_ROWS:
         return Laws(schema)
-    whole = Frame.read(df, schema)
-    search = Search.begin(whole, floor, rng)
-    chosen = choose(_candidates(search), schema)
-    laws, left = _learned(schema, [c.law for c in chosen], whole, floor)
-    return find_second(laws, left, floor, rng)
+    own = replace(schema, columns=tuple(column for column in schema.columns if column.name not in given))
+    alone = Frame.read(df[list(own.names)], own)
+    candidates = _candidates(Search.begin(alone, floor, rng))
+    whole = Frame.read(df, schema) if given else alone
+    if given:
+        candidates += reading(given, _candidates(Search.begin(whole, floor, rng)))
+    laws, left = _learned(schema, [c.law for c in choose(candidates, schema)], whole, floor)
+    found = find_second(laws, left, floor, rng, given)
+    read = {name for law in found.laws for name in law.reads}
+    kept = tuple(column for column in schema.columns if column.name not in given or column.name in read)
+    return Laws(replace(schema, columns=kept), found.laws, tuple(name for name in given if name in read))
+
+
+def reading(given: Sequence[Name], candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Exact formulas that read given columns and write none of them."""
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.exact
+        and candidate.law.form in FORMULAS
+        and set(given) & {*candidate.law.reads}
+        and not set(given) & {*candidate.law.writes}
+    ]
 
 
 def searched_laws(frame: Frame, *, floor: int, rng: np.random.Generator) -> list[Law]:

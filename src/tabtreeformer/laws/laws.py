@@ -26,6 +26,8 @@ class Laws:
 
     schema: Schema
     laws: tuple[Law, ...] = ()
+    given: tuple[Name, ...] = ()
+    """Columns that laws read and never write, because they are known before a row is written."""
 
     @cached_property
     def schemas(self) -> tuple[Schema, ...]:

@@ -5,23 +5,23 @@ They are searched for in the expressed table, and expressed last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..data.schema import NUMERIC
 from ..errors import SchemaError
-from .base import Frame
+from .base import Frame, Name
 from .laws import Laws
 from .linear import Linear
 from .search import Search
 from .share import Share, checked, often_round
 
 
-def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator) -> Laws:
-    """Add laws that are found in `frame`, the expressed table."""
-    wanted = list(_possible(laws))
+def find_second(laws: Laws, frame: Frame, floor: int, rng: np.random.Generator, given: Sequence[Name] = ()) -> Laws:
+    """Add laws that are found in `frame`, the expressed table; none of them is for a column in `given`."""
+    wanted = [law for law in _possible(laws) if law.target not in given]
     if not wanted:
         return laws
     search = Search.begin(frame, floor, rng)

@@ -28,10 +28,11 @@ UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
 
 @dataclass(frozen=True)
 class Balance:
-    """`column` of a row is that of the row of the same parent before it, plus or minus `part`."""
+    """`column` of a row is that of the row of the same parent before it, plus or minus `part`; or its place."""
 
     column: Name
-    part: Name
+    part: Name | None
+    """None: rows are counted."""
     factor: int
     from_zero: bool
     """Whether the first row equals its part; otherwise it starts as it was written."""
@@ -40,6 +41,8 @@ class Balance:
     @property
     def text(self) -> str:
         """The readable form."""
+        if self.part is None:
+            return f"{self.column} = number of the row, for each parent"
         return f"{self.column} = running total of {'-' if self.factor < 0 else ''}{self.part}, for each parent"
 
     def to_json(self) -> list[Any]:
@@ -54,7 +57,8 @@ class Balance:
 
     def added_up(self, frame: pd.DataFrame, parents: Ints) -> Floats:
         """The column for rows that are in the order of their parents (N,)."""
-        steps = pd.Series(self.factor * np.nan_to_num(as_numbers(frame[self.part])))
+        part = np.ones(len(frame)) if self.part is None else np.nan_to_num(as_numbers(frame[self.part]))
+        steps = pd.Series(self.factor * part)
         group = np.cumsum((np.diff(parents, prepend=-2) != 0) | (parents < 0))
         total = steps.groupby(group).cumsum()
         if not self.from_zero:
@@ -66,13 +70,18 @@ class Balance:
 def find_balances(frame: pd.DataFrame, own: Sequence[Name], parents: Ints, order: pd.Series | None) -> list[Balance]:
     """Columns that add up another over the rows of a parent."""
     groups = Groups.of(parents, order)
-    names = [n for n in own if is_measured(frame[n]) and not is_time(frame[n]) and frame[n].nunique() >= MIN_VALUES]
+    numbers = [n for n in own if is_measured(frame[n]) and not is_time(frame[n])]
+    names = [name for name in numbers if frame[name].nunique() >= MIN_VALUES]
     follows = np.flatnonzero((groups.place > 1) & (groups.parents >= 0))
     if len(follows) < MIN_ROWS:
         return []
     values = {name: as_numbers(frame[name])[groups.order] for name in names}
     first = (groups.place == 1) & (groups.parents >= 0)
     found: dict[Name, Balance] = {}
+    for column in numbers if order is not None else ():
+        counted = as_numbers(frame[column])[groups.order] == groups.place
+        if counted[groups.parents >= 0].mean() >= MIN_SHARE:
+            found[column] = Balance(column, None, 1, True, 0)
     for column in names:
         steps = values[column][follows] - values[column][follows - 1]
         decimals = decimals_of(values[column])

@@ -87,7 +87,9 @@ def _check_totals(table: LearnedTable) -> None:
         dtype_of(since.dtype)
     for balance in table.balances:
         what = f"a running total of {table.plan.name!r}"
-        _must({balance.column, balance.part} <= {*table.columns} and 0 <= balance.decimals <= MAX_DECIMALS, what)
+        _must(
+            {balance.column, balance.part} - {None} <= {*table.columns} and 0 <= balance.decimals <= MAX_DECIMALS, what
+        )
         _must(table.plan.main is not None, what)
     for copied in table.copied:
         what = f"what {table.plan.name!r} repeats of a parent"

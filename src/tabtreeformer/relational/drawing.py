@@ -18,6 +18,7 @@ from .copied import copied_values
 from .followed import like, with_values
 from .kept import Kept, scaled
 from .learned import LearnedTable, completed, free_rows
+from .lent import with_lent
 from .margins import with_margin
 from .plain import in_own_form
 from .plan import TablePlan
@@ -89,14 +90,14 @@ class Drawing:
         """A table with the columns that follow from its children."""
         name, inside = table.plan.name, table.plan.main is None and table.model is not None
         laws = _laws_of(table)
-        changed = self.written[name].frame if inside else frame
+        changed = self.written[name].frame if inside else with_lent(frame, laws, table.plan.main, self.tables)
         found = []
         for total in self._totals_of(name):
             tally = self.tallies.get((name, total.column), Tally.empty(len(frame)))
             found.append((replace(total, column=str(total.column)) if inside else total, tally))
         changed = with_totals(changed, found, laws, number_of(child(self.seed, len(self.learned))))
         if not inside:
-            return changed
+            return changed[list(table.columns)]
         own_columns = {column: changed[str(column)].to_numpy() for column in table.plan.own}
         result = frame.copy()
         for column, values in own_columns.items():
@@ -161,7 +162,7 @@ class Drawing:
             parents = parent_numbers(frame, self.tables[main.parent], main)
             times = {s.column: s.times(frame[s.column], self.tables[main.parent], parents) for s in table.since}
             frame = with_values(frame, times, None, 0)
-        whole = frame
+        whole = frame = with_lent(frame, table.laws, main, self.tables)
         if table.laws is not None:
             learned = list(table.laws.expressed_schema.names)
             rest = frame.drop(columns=learned)
@@ -170,13 +171,12 @@ class Drawing:
             else:
                 own = table.laws.schema.restore({c: np.zeros(0) for c in table.laws.schema.names})
             whole = pd.concat([rest.reset_index(drop=True), own], axis=1)
-        whole = whole[list(table.columns)]
         if not len(whole) or main is None:
-            return whole
+            return whole[list(table.columns)]
         whole = with_values(whole, self._repeated(table, whole), table.laws, number_of(seed))
         parents = parent_numbers(whole, self.tables[main.parent], main) if table.balances else np.zeros(0, np.int64)
         totals = {b.column: like(b.added_up(whole, parents), whole[b.column]) for b in table.balances}
-        return with_values(whole, totals, table.laws, number_of(seed))
+        return with_values(whole, totals, table.laws, number_of(seed))[list(table.columns)]
 
     def _repeated(self, table: LearnedTable, frame: pd.DataFrame) -> dict[Name, pd.Series]:
         """Columns that repeat those of parents, unless a condition asks for something else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -42,41 +42,57 @@ def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int)
     expressed = laws.express(frame)
     for name in new:
         if name not in laws.expressed_schema.names and is_measured(frame[name]):
-            expressed = _moved(expressed, name, as_numbers(frame[name]), restored)
+            expressed = _moved(expressed, name, as_numbers(frame[name]), restored, laws.given)
     whole = restored(expressed)
-    for name in new:  # laws that only put right, and differences that are learned, hold with the new value too
+    for name in new:  # the new value, where fewer rows break a law than would miss it
         kept = whole.copy()
         kept[name] = frame[name]
-        if name in laws.expressed_schema.names or laws.n_broken(kept) <= laws.n_broken(whole):
+        missed = int((~_same(whole[name], frame[name])).sum())
+        if name in laws.expressed_schema.names or laws.n_broken(kept) <= laws.n_broken(whole) + missed:
             whole = kept
     return whole
 
 
-def _moved(expressed: pd.DataFrame, column: Name, new: Floats, restored: Restore) -> pd.DataFrame:
+def _moved(
+    expressed: pd.DataFrame, column: Name, new: Floats, restored: Restore, given: Sequence[Name]
+) -> pd.DataFrame:
     """Expressed rows in which a computed column has new values, as far as moving one column can give them."""
-    lever, slope = _lever(expressed, column, restored)
+    lever, slope = _lever(expressed, column, restored, given)
     if lever is None:
         return expressed
-    places = decimals_of(as_numbers(expressed[lever]))
+    places, start = decimals_of(as_numbers(expressed[lever])), as_numbers(expressed[lever])
+    before = np.abs(np.nan_to_num(new - as_numbers(restored(expressed)[column])))
     for _ in range(STEPS):
         gap = np.nan_to_num(new - as_numbers(restored(expressed)[column]))
         step = np.where(slope != 0, gap / np.where(slope != 0, slope, 1.0), 0.0)
         expressed = _put(expressed, lever, np.round(as_numbers(expressed[lever]) + step, places))
-    return expressed
+    after = np.abs(np.nan_to_num(new - as_numbers(restored(expressed)[column])))
+    # A limit may hold a row where it is: it is left as it was.
+    return _put(expressed, lever, np.where(after < before, as_numbers(expressed[lever]), start))
 
 
-def _lever(expressed: pd.DataFrame, column: Name, restored: Restore) -> tuple[Name | None, Floats]:
-    """The column through which a computed one moves in most rows, and by how much per unit."""
-    before = as_numbers(restored(expressed)[column])
-    best, slope = None, np.zeros(len(expressed))
+def _same(one: pd.Series, other: pd.Series) -> pd.Series:
+    return (one == other) | (one.isna() & other.isna())
+
+
+def _lever(
+    expressed: pd.DataFrame, column: Name, restored: Restore, given: Sequence[Name]
+) -> tuple[Name | None, Floats]:
+    """The column, not a given one, through which a computed one moves in most rows, and by how much per unit."""
+    whole = restored(expressed)
+    before = as_numbers(whole[column])
+    best, slope, rank = None, np.zeros(len(expressed)), (0, 0)
     for name in expressed.columns:
-        if not pd.api.types.is_numeric_dtype(expressed[name].dtype) or is_flag(expressed[name]):
+        if name in given or not pd.api.types.is_numeric_dtype(expressed[name].dtype) or is_flag(expressed[name]):
             continue
         values = as_numbers(expressed[name])
         step = float(max(np.round(np.nanstd(values)), 1.0))
-        own = np.nan_to_num((as_numbers(restored(_put(expressed, name, values + step))[column]) - before) / step)
-        if (own != 0).sum() > (slope != 0).sum():
-            best, slope = name, own
+        moved = restored(_put(expressed, name, values + step))
+        own = np.nan_to_num((as_numbers(moved[column]) - before) / step)
+        # Of columns that move it in as many rows, the one that moves the fewest others: children may depend on these.
+        others = sum(not moved[other].equals(whole[other]) for other in whole.columns)
+        if (own != 0).any() and (int((own != 0).sum()), -others) > rank:
+            best, slope, rank = name, own, (int((own != 0).sum()), -others)
     return best, slope
 
 

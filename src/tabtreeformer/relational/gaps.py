@@ -14,6 +14,7 @@ from ..data.links import Link, check_links, parent_numbers
 from ..errors import ConfigError, SchemaError
 from .learned import LearnedTable, filled
 from .learning import Extender
+from .lent import with_lent
 from .plain import in_own_form, in_plain_form
 from .rows import step
 
@@ -27,7 +28,7 @@ def fill_gaps(
     own = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
     real = {name: in_plain_form(own[name], table.forms) for name, table in learned.items()}
     check_links(real, links)
-    tables = {name: _expressed(table, real[name]) for name, table in learned.items()}
+    tables = {name: _expressed(table, real) for name, table in learned.items()}
     for table in learned.values():
         _count_times(table, tables, real, back=False)
     for number, (name, table) in enumerate(learned.items()):
@@ -38,7 +39,7 @@ def fill_gaps(
         while _fill_once(learned, table, tables, child(seed, number, round_number)):
             round_number += 1
         _count_times(table, tables, real, back=True)
-        real[name] = _restored(table, real[name], tables[name], child(seed, number, 2**20))
+        real[name] = _restored(table, real, tables[name], child(seed, number, 2**20))
     return {name: in_own_form(real[name], table.forms) for name, table in learned.items()}
 
 
@@ -58,7 +59,8 @@ def _count_times(
     tables[name] = changed
 
 
-def _expressed(table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:
+def _expressed(table: LearnedTable, real: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    frame = real[table.plan.name]
     absent = [column for column in table.columns if column not in frame.columns]
     if absent:
         raise SchemaError(f"table {table.plan.name!r} lacks the column {absent[0]!r}")
@@ -66,14 +68,18 @@ def _expressed(table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:
         return frame[list(table.columns)]
     own = list(table.laws.schema.names)
     rest = [column for column in table.columns if column not in own]
-    return pd.concat([frame[rest], table.laws.express(frame[own])], axis=1)
+    expressed = table.laws.express(with_lent(frame, table.laws, table.plan.main, real)[own])
+    lent = [name for name in table.laws.given if name not in table.columns]
+    return pd.concat([frame[rest], expressed.drop(columns=lent)], axis=1)
 
 
 def _restored(
-    table: LearnedTable, before: pd.DataFrame, after: pd.DataFrame, seed: np.random.SeedSequence
+    table: LearnedTable, real: Mapping[str, pd.DataFrame], after: pd.DataFrame, seed: np.random.SeedSequence
 ) -> pd.DataFrame:
     """The table as it was, with its gaps filled."""
+    before = real[table.plan.name]
     if table.laws is not None:
+        after = with_lent(after, table.laws, table.plan.main, real)
         own = list(table.laws.expressed_schema.names)
         whole = table.laws.restore(after[own], np.random.default_rng(seed))
         after = pd.concat([after.drop(columns=own), whole], axis=1)

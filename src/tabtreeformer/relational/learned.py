@@ -101,7 +101,7 @@ class LearnedTable:
             "last": self.last_text,
             "margins": {name: [list(pair) for pair in margin] for name, margin in self.margins.items()},
             "columns": list(self.columns),
-            "laws": None if self.laws is None else {"schema": self.laws.schema.to_json(), "laws": self.laws.to_json()},
+            "laws": None if self.laws is None else _laws_to_json(self.laws),
             "bounds": [bound.to_json() for bound in self.bounds],
             "totals": [total.to_json() for total in self.totals],
             "copied": [copied.to_json() for copied in self.copied],
@@ -131,7 +131,7 @@ class LearnedTable:
             last_text=data["last"],
             margins={name: [(float(a), float(b)) for a, b in margin] for name, margin in data["margins"].items()},
             columns=tuple(data["columns"]),
-            laws=None if laws is None else Laws.from_json(laws["laws"], Schema.from_json(laws["schema"])),
+            laws=None if laws is None else _laws_from_json(laws),
             bounds=tuple(Bound.from_json(bound) for bound in data["bounds"]),
             totals=tuple(Total.from_json(total) for total in data["totals"]),
             copied=tuple(Copied.from_json(copied) for copied in data["copied"]),
@@ -142,6 +142,15 @@ class LearnedTable:
             kept=None if data["kept"] is None else Kept.from_json(data["kept"]),
             forms=tuple(Column.from_json(column) for column in data["forms"]),
         )
+
+
+def _laws_to_json(laws: Laws) -> dict[str, Any]:
+    return {"schema": laws.schema.to_json(), "laws": laws.to_json(), "given": list(laws.given)}
+
+
+def _laws_from_json(data: Mapping[str, Any]) -> Laws:
+    schema = Schema.from_json(data["schema"])
+    return replace(Laws.from_json(data["laws"], schema), given=tuple(data["given"]))
 
 
 def completed(

@@ -101,7 +101,7 @@ class Learner:
             part, own = self._capped(name, extended[name], own)
             model = self._one(plan, part, schemas, own, seeds[name], budgets[name])
             kept = self._kept(tables, schemas, plan, extended[name], model)
-            bounds = self._bounds(extender, plan, np.random.default_rng(child(seed, 2)))
+            bounds = self._bounds(extender, plan, np.random.default_rng(child(seed, 2)), learned)
             totals, copied = self._across(given, extender, plan, np.random.default_rng(child(seed, 3)))
             kept = replace(kept, columns=columns[name], laws=laws.get(name), bounds=bounds)
             balances = self._balances(given, extender, plan)
@@ -113,14 +113,18 @@ class Learner:
     def _constraints(self) -> Any:
         return self.settings.get("constraints", "auto")
 
-    def _bounds(self, extender: Extender, plan: TablePlan, rng: np.random.Generator) -> tuple[Bound, ...]:
-        """Limits that parents set for the rows of a table."""
+    def _bounds(
+        self, extender: Extender, plan: TablePlan, rng: np.random.Generator, learned: Mapping[str, LearnedTable]
+    ) -> tuple[Bound, ...]:
+        """Limits that parents set for the rows of a table; what is computed from the rows is no limit."""
         if plan.main is None or self._constraints != "auto":
             return ()
         own = extender.tables[plan.name][list(plan.own)].reset_index(drop=True)
         parents = extender.parents[plan.main.text]
         names = [rows.carried(*pair) for pair in plan.context]
         carried = rows.take_rows(extender.carried[plan.main.parent][names], parents)
+        totals = {rows.carried(name, total.column) for name, table in learned.items() for total in table.totals}
+        carried = carried[[name for name in names if name not in totals]]
         found = find_bounds(own, None if plan.order is None else str(plan.order), carried, parents, rng)
         for bound in found:
             self.progress.note(f"table {plan.name}: every row keeps {bound.text}")

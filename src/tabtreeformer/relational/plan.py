@@ -192,7 +192,10 @@ def _joint_keys(frame: pd.DataFrame, links: Sequence[Link], keys: Sequence[Name]
 
 
 def _found_order(frame: pd.DataFrame, main: Link, own: Sequence[Name]) -> Name | None:
-    """A column that orders the rows of a parent: it counts them, or is the only time and already in order."""
+    """A column that orders the rows of a parent: a time in whose order they are already, or else one that counts them.
+
+    If they are counted, the one time that rises with the count is taken: its steps are learned, and the count follows.
+    """
     groups = frame.groupby(list(main.columns), sort=False)
     sizes = groups.size()
     if not len(sizes) or sizes.max() < 2:
@@ -205,14 +208,18 @@ def _found_order(frame: pd.DataFrame, main: Link, own: Sequence[Name]) -> Name |
         facts = groups[column].agg(["min", "max", "nunique"]).loc[several.index]
         counts = (facts["min"] == 1) & (facts["max"] == several) & (facts["nunique"] == several)
         if counts.mean() >= RUNNING_SHARE:
-            return column
-    times = [c for c in own if pd.api.types.is_datetime64_any_dtype(frame[c].dtype)]
-    times = [c for c in times if not frame[c].isna().any()]
-    if len(times) == 1:
-        rising = groups[times[0]].apply(lambda values: values.is_monotonic_increasing).loc[several.index]
-        if rising.mean() >= RUNNING_SHARE:
-            return times[0]
-    return None
+            risen = _rising(frame.sort_values(column), main, own, several.index)
+            return risen[0] if len(risen) == 1 else column
+    risen = _rising(frame, main, own, several.index)
+    return min(risen, key=lambda name: frame[name].mean()) if risen else None
+
+
+def _rising(frame: pd.DataFrame, main: Link, own: Sequence[Name], several: pd.Index) -> list[Name]:
+    """Times without gaps that rise from row to row of most parents, of those with several rows."""
+    times = [c for c in own if pd.api.types.is_datetime64_any_dtype(frame[c].dtype) and not frame[c].isna().any()]
+    groups = frame.groupby(list(main.columns), sort=False)
+    rising = {c: groups[c].apply(lambda values: values.is_monotonic_increasing).loc[several].mean() for c in times}
+    return [name for name in times if rising[name] >= RUNNING_SHARE]
 
 
 def _summed(

@@ -14,6 +14,7 @@ from ..data.schema import Schema
 from ..fitting.request import laws_of
 from ..laws import Laws
 from .beside import Since, find_since
+from .lent import lendable, lent_columns, lent_schema
 from .plan import TablePlan, make_plans
 from .rows import Ints, twice_if_alone
 
@@ -49,8 +50,9 @@ class Database:
     ) -> tuple[Database, dict[str, Laws], dict[str, tuple[Since, ...]]]:
         """Tables with parents as their laws express them, these laws, and the times that are counted from parents.
 
-        Laws of other tables are in their models. The column that orders rows takes part in no law: it is learned as
-        steps. Rows of different parents are no neighbours: laws are searched in shuffled rows.
+        Laws of other tables are in their models. The column that orders rows is learned as steps: laws read it, as
+        they read columns of the parent, and never write it. Rows of different parents are no neighbours: laws are
+        searched in shuffled rows.
         """
         tables, schemas, orders = dict(self.tables), dict(self.schemas), dict(self.orders)
         found: dict[str, Laws] = {}
@@ -64,11 +66,14 @@ class Database:
                 continue
             schema = Schema(tuple(schemas[name].column(column) for column in own))
             frame = schema.validate(tables[name][own])
-            laws = laws_of("auto", _shuffled(frame, seed), schema, floor, seed) if len(own) > 1 else None
+            given, lent = self._given(plan, tables, schemas, parents[plan.main.text])
+            whole, every = pd.concat([frame, given], axis=1), Schema((*schema.columns, *lent.columns))
+            laws = laws_of("auto", _shuffled(whole, seed), every, floor, seed, lent.names)
             rest = [column for column in tables[name].columns if column not in own]
             if laws is not None and laws.laws:
                 found[name] = laws
-                frame, schema = laws.express(frame), laws.expressed_schema
+                schema = Schema(tuple(c for c in laws.expressed_schema.columns if c.name not in laws.given))
+                frame = laws.express(whole)[list(schema.names)]
             above, theirs = tables[plan.main.parent], list(self.tables[plan.main.parent].columns)
             counted[name] = _counted(frame, above, theirs, parents[plan.main.text])
             for since in counted[name]:
@@ -80,6 +85,20 @@ class Database:
             tables[name] = pd.concat([tables[name][rest], frame], axis=1)
             schemas[name] = Schema((*(schemas[name].column(column) for column in rest), *schema.columns))
         return Database(tables, self.links, schemas, orders), found, counted
+
+    def _given(
+        self, plan: TablePlan, tables: Mapping[str, pd.DataFrame], schemas: Mapping[str, Schema], parents: Ints
+    ) -> tuple[pd.DataFrame, Schema]:
+        """Columns that are known before a row of a child is written, and what they are: its order, and its parent's."""
+        assert plan.main is not None
+        own = [] if plan.order is None else [plan.order]
+        given, schema = tables[plan.name][own], Schema(tuple(self.schemas[plan.name].column(name) for name in own))
+        if (parents < 0).any():
+            return given, schema
+        above = schemas[plan.main.parent]
+        names = lendable(plan.main, self.tables, self.schemas, above)
+        lent = lent_columns(tables[plan.main.parent], names, parents).set_axis(given.index)
+        return pd.concat([given, lent], axis=1), Schema((*schema.columns, *lent_schema(above, names).columns))
 
     def without(self, dropped: Mapping[str, NDArray[np.bool_]]) -> Database:
         """The database without some rows, and without rows of other tables that point to them."""

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ..data.links import Link, Name
 from ..laws import Laws
@@ -109,14 +108,13 @@ def find_totals(
     for parts, values in _quantities(child, own[1]):
         tally = Tally.empty(len(parent))
         tally.add(parents, values)
-        several = (tally.number > 1) & (tally.low < tally.high) if parts else tally.number > 1
-        if (tally.number > 0).sum() < MIN_PARENTS or several.sum() < MIN_SEVERAL:
+        if (tally.number > 0).sum() < MIN_PARENTS:
             continue
         are_times = len(parts) == 1 and not pd.api.types.is_numeric_dtype(child[parts[0]].dtype)
         for name, numbers in wanted.items():
             for how in _possible(str(name), parts, is_time=are_times):
                 if name not in found and are_times == is_time(parent[name]):
-                    total = _checked(Total(name, link, how, parts, decimals_of(numbers), None), numbers, tally, several)
+                    total = _checked(Total(name, link, how, parts, decimals_of(numbers), None), numbers, tally)
                     found |= {} if total is None else {name: total}
     return list(found.values())
 
@@ -131,10 +129,12 @@ def _possible(name: str, parts: tuple[Name, ...], *, is_time: bool) -> tuple[str
     return ("sum", "mean", *(ends if re.search(EXTREME, name.lower()) else ()))
 
 
-def _checked(total: Total, numbers: Floats, tally: Tally, several: NDArray[np.bool_]) -> Total | None:
+def _checked(total: Total, numbers: Floats, tally: Tally) -> Total | None:
     """The total with what parents without children have; None where it does not hold."""
     known, there = ~np.isnan(numbers), tally.number > 0
-    if len(np.unique(numbers[known & several])) < MIN_VALUES[total.how]:
+    differs = {"count": there, "sum": tally.total != 0}.get(total.how, tally.low < tally.high)
+    several = (tally.number > 1) & differs  # of a single child, and of equal ones, all aggregates but the sum are equal
+    if several.sum() < MIN_SEVERAL or len(np.unique(numbers[known & several])) < MIN_VALUES[total.how]:
         return None
     slack = 0.5001 * 10.0**-total.decimals if total.how == "mean" or len(total.parts) > 1 else 1e-9
     expected = tally.by(total.how)

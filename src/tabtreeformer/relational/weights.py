@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .followed import is_time
 from .matching import as_text
 from .rows import Ints
 
@@ -22,9 +23,11 @@ PARTS = 10
 """Parts that numbers and times are cut into, each with equally many parents."""
 MAX_LABELS = 200
 TOLERANCE = 0.01
-"""Mean share of the children that may be in the wrong place."""
+"""Mean share of the children that may be in the wrong place, where few parents have most of them."""
 ROUNDS, TRIES = 400, 1_000
 """Maximum number of exchanges, and pairs that are compared for each."""
+MANY = 100
+"""Parents among whom children are shared so evenly that shares by chance are near the learned ones."""
 PATIENCE = 50
 """Rounds in a row without a gain after which the rest is left; fewer where these have seen all pairs of few rows."""
 
@@ -120,9 +123,10 @@ def exchanged(
     scales = [1 / max(count.sum(), 1.0) for count in counts]
     order = np.arange(len(frame))
     sums = _sums(codes, counts, [w.size for w in weights])
+    enough = _tolerance(codes, counts, [w.size for w in weights])
     in_vain, patience = 0, min(PATIENCE, 1 + 5 * len(frame) ** 2 // TRIES)
     for _ in range(ROUNDS):
-        if in_vain == patience or _distance(sums, targets, scales) <= TOLERANCE:
+        if in_vain == patience or _distance(sums, targets, scales) <= enough:
             break
         first, second = rng.integers(len(frame), size=(2, TRIES))
         gains = np.zeros(TRIES)
@@ -144,8 +148,27 @@ def exchanged(
             sums[c, k][codes[c][one]] += change
             sums[c, k][codes[c][other]] -= change
         order[[one, other]] = order[[other, one]]
-    moved = frame[list(facts)].take(order).set_axis(frame.index)
+    own_times = any(is_time(frame[weight.column]) for weight in weights)
+    # Where children start follows from the times of the parent, e.g. the sign-up of a customer.
+    facts = [name for name in facts if not (own_times and is_time(frame[name]))]
+    moved = frame[facts].take(order).set_axis(frame.index)
     return frame.assign(**{name: moved[name] for name in facts})
+
+
+def _tolerance(codes: Sequence[Ints], counts: Sequence[NDArray[np.float64]], sizes: Sequence[int]) -> float:
+    """Mean share of the children that may be in the wrong place: what chance does where many parents share them.
+
+    Every exchange separates the number of children from the other columns of its parent.
+    """
+    if any(count.sum() ** 2 < MANY * (count**2).sum() for count in counts):
+        return TOLERANCE
+    expected = []
+    for count in counts:
+        spread = float(np.sqrt((count**2).sum()) / max(count.sum(), 1.0))
+        for own, size in zip(codes, sizes, strict=True):
+            share = np.bincount(own, minlength=size) / len(own)
+            expected.append(0.4 * spread * float(np.sqrt(share * (1 - share)).sum()))
+    return max(TOLERANCE, float(np.mean(expected)))
 
 
 def _state(
