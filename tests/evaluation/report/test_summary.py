@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from tabtreeformer.data.schema import Schema
 from tabtreeformer.evaluation import Evaluation, evaluate
 from tabtreeformer.evaluation.report.associations import association_matrix
 from tabtreeformer.evaluation.report.curves import density
+from tabtreeformer.evaluation.report.plots import bars, densities
 from tabtreeformer.evaluation.report.scores import score_table
 from tabtreeformer.evaluation.report.summary import summarise
 from tabtreeformer.evaluation.report.verdict import verdicts
@@ -64,6 +66,23 @@ def test_many_categories_are_drawn_as_the_largest_and_the_rest(tables, evaluatio
     assert len(drawn["labels"]) == 12
     assert drawn["labels"][-1] == "29 others"
     assert sum(drawn["real"]) == pytest.approx(1)
+
+
+def test_the_rest_of_many_categories_sets_no_scale():
+    shares = [0.04, 0.02, 0.94]
+    widths = [
+        re.findall(r'width="([0-9.]+)"', str(bars(["a", "b", "others"], shares, shares, rest=rest)))
+        for rest in (False, True)
+    ]
+    assert float(widths[0][0]) < 10
+    assert float(widths[1][0]) > 100
+    assert max(map(float, widths[1])) < 200
+
+
+def test_no_axis_says_minus_nothing():
+    plot = {"real": [1.0, 2.0], "synthetic": [1.0, 2.0], "low": -5.42, "high": 5.4186}
+    assert ">0</text>" in str(densities(plot))
+    assert "e-04" not in str(densities(plot))
 
 
 def test_associations_are_known_where_they_are_easy_to_know():
@@ -131,6 +150,15 @@ def test_independent_columns_are_neither_useful_nor_faithful(tables):
     useful, faithful, _ = verdicts(evaluate(tables[0], tables[1], shuffled, target="y"))
     assert useful.word == "no"
     assert faithful.word in ("mostly", "no")
+
+
+def test_the_reason_of_an_answer_comes_first(evaluation):
+    derived = replace(evaluation.scores["detection"], value=0.9)
+    told = replace(evaluation, scores={**evaluation.scores, "detection_derived": derived})
+    faithful = verdicts(told)[1]
+    assert faithful.word == "no"
+    assert faithful.sentence.startswith("A classifier that is shown differences, ratios, digits and laws separates")
+    assert "AUC of 0.90" in faithful.sentence.split(";")[0]
 
 
 def test_what_was_not_measured_is_said(tables):

@@ -84,11 +84,11 @@ def write_page(
     controls = [name for name, family in families.items() if family == CONTROL]
     good = quality(frame)
     pictures = {
-        "quality and privacy": scatter(
+        "Quality and privacy": scatter(
             frame["membership"], good, controls,
             x_title="membership AUC (privacy: left is better)", y_title="Shape and Trend (up is better)",
         ),
-        "quality and time": scatter(
+        "Quality and time": scatter(
             seconds(frame), good, controls, log=True,
             x_title="seconds to fit and sample (left is better)", y_title="Shape and Trend (up is better)",
         ),

@@ -115,6 +115,7 @@ def _bars(
     data |= {side: own[shown].tolist() for side, own in zip(("real", "synthetic"), shares, strict=True)}
     if len(rest):
         data["labels"].append(f"{len(rest)} others")
+        data["rest"] = True
         for side, own in zip(("real", "synthetic"), shares, strict=True):
             data[side].append(float(own[rest].sum()))
     return data

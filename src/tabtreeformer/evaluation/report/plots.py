@@ -23,7 +23,7 @@ LABEL = 118
 def marginal(plot: dict[str, Any]) -> Markup:
     """The picture of one column."""
     if plot["type"] == "bars":
-        return bars(plot["labels"], plot["real"], plot["synthetic"])
+        return bars(plot["labels"], plot["real"], plot["synthetic"], rest=plot.get("rest", False))
     if plot["type"] == "density":
         return densities(plot)
     return Markup('<p class="none">nothing to draw</p>')
@@ -42,6 +42,8 @@ def densities(plot: dict[str, Any], width: int = WIDTH, height: int = HEIGHT) ->
     ticks = _decades(plot, width, height) if plot.get("log") else None
     if ticks is None:
         middle = plot["low"] + (plot["high"] - plot["low"]) / 2
+        if abs(middle) < (plot["high"] - plot["low"]) / 500 and not plot.get("log"):
+            middle = 0.0  # and not -7.0e-04
         marks = ((LEFT, "start", plot["low"]), (width / 2, "middle", middle), (width - RIGHT, "end", plot["high"]))
         ticks = Markup("").join(
             Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
@@ -92,10 +94,11 @@ def pair(real: float, synthetic: float) -> Markup:
     )
 
 
-def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> Markup:
-    """Pairs of horizontal bars of shares, one pair per label."""
+def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float], *, rest: bool = False) -> Markup:
+    """Pairs of horizontal bars of shares, one pair per label; if the last is all the rest, it sets no scale."""
     row, gap = (18, 4) if len(labels) <= 12 else (12, 2)
-    top = max(*real, *synthetic, 1e-9)
+    end = len(labels) - 1 if rest and len(labels) > 1 else len(labels)
+    top = max(*real[:end], *synthetic[:end], 1e-9)
     inner = WIDTH - LABEL - 44
     parts = []
     for i, (label, a, b) in enumerate(zip(labels, real, synthetic, strict=True)):
@@ -118,9 +121,9 @@ def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float
                 y2=y + row / 2,
                 h=row / 2 - 0.5,
                 ty=y + row / 2 + 4,
-                aw=inner * max(a, 0) / top,
-                bw=inner * max(b, 0) / top,
-                vx=LABEL + inner * max(a, b, 0) / top + 5,
+                aw=inner * min(max(a, 0) / top, 1),
+                bw=inner * min(max(b, 0) / top, 1),
+                vx=LABEL + inner * min(max(a, b, 0) / top, 1) + 5,
             )
         )
     height = TOP + len(labels) * (row + gap) + 4

@@ -67,33 +67,36 @@ def _faithful(evaluation: Evaluation) -> Verdict:
     parts = []
     for name, label in (("shape", "columns agree to"), ("trend", "pairs of columns to")):
         if name in scores:
+            # Few rows agree less by chance: beside few held-out rows stand as many synthetic ones.
             ceiling, fair = scores[name].ceiling, scores[name].breakdown.get("at_holdout_size")
-            equal = "" if fair is None else f"{fair:.1%} at the hold-out's size; "
-            reference = "" if ceiling is None else f" ({equal}real held-out rows: {ceiling:.1%})"
-            parts.append(f"{label} {scores[name].value:.1%}{reference}")
+            reference = "" if ceiling is None else f" (as many real held-out rows to {ceiling:.1%})"
+            parts.append(f"{label} {scores[name].value if fair is None else fair:.1%}{reference}")
     detection = scores.get("detection")
     if detection is None:
         return Verdict("Faithful?", "unknown", "not measured", (", ".join(parts) or "Detection was not measured") + ".")
-    levels = [_level(detection.value, FAITHFUL)]
-    area = f"{detection.value:.2f} (0.50 is a coin toss)"
-    detected = f"A classifier separates synthetic rows from real ones with an AUC of {area}"
-    for level, sentence in (_derived(scores.get("detection_derived")), *_eye(scores)):
-        levels.append(level)
-        parts.append(sentence)
-    level = LEVELS[max(LEVELS.index(own) for own in levels)]
+    reasons = [_detected(detection.value, scores.get("detection_derived")), *_eye(scores)]
+    reasons.sort(key=lambda reason: -LEVELS.index(reason[0]))  # what decides comes first
+    level = reasons[0][0]
     word = {"good": "yes", "fair": "mostly", "poor": "no"}[level]
-    return Verdict("Faithful?", level, word, "; ".join([detected, *(part for part in parts if part)]) + ".")
+    text = "; ".join([sentence for _, sentence in reasons] + parts)
+    return Verdict("Faithful?", level, word, f"{text[0].upper()}{text[1:]}.")
 
 
 def _level(value: float, limits: tuple[float, float]) -> Level:
     return "good" if value <= limits[0] else "fair" if value <= limits[1] else "poor"
 
 
-def _derived(score: Score | None) -> tuple[Level, str]:
-    """The two-sample test on derived columns."""
-    if score is None or not np.isfinite(score.value):
-        return "good", ""
-    return _level(score.value, FAITHFUL), f"shown differences, ratios, digits and laws: {score.value:.2f}"
+def _detected(plain: float, derived: Score | None) -> tuple[Level, str]:
+    """The two-sample tests: on the columns alone, and with derived columns beside them; the worse first."""
+    said = "a classifier separates synthetic rows from real ones with an AUC of {:.2f} (0.50 is a coin toss)"
+    level = _level(plain, FAITHFUL)
+    if derived is None or not np.isfinite(derived.value):
+        return level, said.format(plain)
+    worse = _level(derived.value, FAITHFUL)
+    if LEVELS.index(worse) <= LEVELS.index(level):
+        return level, f"{said.format(plain)}, and of {derived.value:.2f} if shown differences, ratios, digits and laws"
+    shown = said.replace("a classifier", "a classifier that is shown differences, ratios, digits and laws", 1)
+    return worse, f"{shown.format(derived.value)}, and without these of {plain:.2f}"
 
 
 def _eye(scores: Mapping[str, Score]) -> list[tuple[Level, str]]:
