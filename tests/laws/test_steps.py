@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Frame
-from tabtreeformer.laws.find import find_laws, given_laws
+from tabtreeformer.laws import Frame, find_laws, given_laws
 from tabtreeformer.laws.steps import Steps, find, parse
 
 from .planted import noise, round_trip, search, shuffled, texts

@@ -2,7 +2,8 @@
 
 from .base import Cells, Frame, Law
 from .check import LawCheck
-from .find import find_laws, given_laws, parse
+from .find import find_laws
 from .laws import Laws
+from .listed import given_laws, parse
 
 __all__ = ["Cells", "Frame", "Law", "LawCheck", "Laws", "find_laws", "given_laws", "parse"]
