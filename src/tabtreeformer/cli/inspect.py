@@ -31,7 +31,7 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..privacy.gate import known_level, level_line
+    from ..privacy.gate import failed, file_leaks, known_level, level_line, reasons_of
 
     console = Console(highlight=False, soft_wrap=True)
     megabytes = path.stat().st_size / 2**20
@@ -47,6 +47,10 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
     console.print(Text(printable(f"written by tabtreeformer {summary['versions']['tabtreeformer']}")))
     if level := known_level(summary):
         console.print(Text(printable(f"privacy    {level_line(level)}")))
+    if failed(summary):
+        console.print(Text(printable(f"privacy    FAIL: {reasons_of(summary['privacy'])}")))
+    if file_leaks(summary):
+        console.print(Text(printable(f"this file  FAIL, share rows instead: {reasons_of(summary['privacy']['file'])}")))
     table = Table("column", "kind", "dtype", "ids", box=None, header_style="bold")
     for column in summary["columns"]:
         ids = " + ".join(str(size) for size in column["ids"])

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from tabtreeformer import PrivacyWarning, TabTreeFormer, open_chunks
 from tabtreeformer.artifact.archive import load_json, read_archive
-from tabtreeformer.cli import main
+from tabtreeformer.cli import app, main
 from tabtreeformer.config.presets import configure
 from tabtreeformer.errors import ConfigError
 from tabtreeformer.evaluation import findings, membership_attack, tells_members
@@ -108,6 +109,9 @@ def test_saving_warns_of_a_file_that_reveals_its_rows(leaking, careful, tmp_path
     with pytest.warns(PrivacyWarning, match="whoever has this model file can tell which rows it learned from"):
         leaking.save(tmp_path / "leaking.tabtree")
     assert "Verdict on the file: **fail**" in to_markdown(model_card(tmp_path / "leaking.tabtree"))
+    out = CliRunner().invoke(app, ["inspect", str(tmp_path / "leaking.tabtree")]).output
+    assert "privacy    FAIL: " in out
+    assert "this file  FAIL, share rows instead: " in out
     record = {**careful.fitted_.record, "privacy": {**careful.fitted_.record["privacy"], "file": {"leaks": False}}}
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyWarning)
