@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 import torch
 
-from tabtreeformer.evaluation.attacks import rows
 from tabtreeformer.sampling import margins
 
 # In CI the same examples each time; at a desk new ones.
@@ -48,12 +47,10 @@ BROWSER_FLAGS = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_fits(request):
-    """Fewer shadow tables for verdicts and fewer rows for margins, where neither is tested: they are most of a fit."""
+def few_rows_for_margins(request):
+    """Where neither models nor margins are looked at, margins are corrected on fewer rows: they are half of a fit."""
     about = {*request.path.relative_to(Path(__file__).parent).parts}
     with pytest.MonkeyPatch.context() as patch:
-        if not about & {"privacy", "evaluation", "benchmarks"}:
-            patch.setattr(rows, "N_SHADOWS", rows.REFERENCE_SHADOWS)
         if not about & {"learning", "test_pins.py", "test_margins.py", "test_readme.py"}:
             patch.setattr(margins, "MIN_ROWS", 512)
         yield

@@ -38,7 +38,8 @@ def df():
 @pytest.fixture(scope="module")
 def model(df, tmp_path_factory):
     path = tmp_path_factory.mktemp("ask") / "m.tabtree"
-    TabTreeFormer(target="income", **TINY, constraints=None, random_state=0, verbose=False).fit(df).save(path)
+    settings = {**TINY, "constraints": None, "privacy": "off", "random_state": 0, "verbose": False}
+    TabTreeFormer(target="income", **settings).fit(df).save(path)
     return path
 
 

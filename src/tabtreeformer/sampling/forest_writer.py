@@ -5,19 +5,16 @@ Shapes: `n` or `N` rows, `D` value slots, `S` ids of a slot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from .._runtime.seeds import child
 from ..forest import BLOCK, Forest, chances, complete, draw_rows, log_shares, write_within
 from ..tokens import FREE, Given, TableCodec, TokenLayout
-from ..tokens.codecs.base import Allowed
 from ..tokens.writer import Ids, Mask
-from .writer import Floats, row_numbers
+from .writer import Decoding, Floats
 
 DRAWS = 64
 """Completed rows over which likelihoods in another order than that of the table are averaged."""
@@ -26,7 +23,7 @@ _ROWS, _KEYS = range(2)
 
 
 @dataclass
-class ForestWriter:
+class ForestWriter(Decoding):
     """A forest, what its ids mean, and the seeds of one call."""
 
     forest: Forest
@@ -50,21 +47,6 @@ class ForestWriter:
         self.first = block * BLOCK
         drawn, decoded = child(self.seed, _ROWS, block).spawn(2)
         self.drawn, self.rng = np.random.default_rng(drawn), np.random.default_rng(decoded)
-
-    def decode(
-        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
-    ) -> pd.DataFrame:
-        """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
-        codec, places = self.codec, np.arange(len(ids)) if places is None else places
-        shared = codec.with_shared(self.expressed(ids, places, within), row_numbers(self, places))
-        return codec.laws.restore(shared, self.rng)
-
-    def expressed(
-        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
-    ) -> pd.DataFrame:
-        """The same before the laws of the table are restored."""
-        places = np.arange(len(ids)) if places is None else places
-        return self.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
 
     def write(self, n: int, given: Given = FREE) -> Ids:
         """Draw n rows of the block."""

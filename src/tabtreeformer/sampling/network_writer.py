@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 
@@ -33,14 +32,13 @@ from ..artifact.prompt_bank import PromptBank
 from ..config.settings import SampleConfig
 from ..model import Network
 from ..tokens import BLOCK, FREE, Given
-from ..tokens.codecs.base import Allowed
 from ..tokens.writer import Ids, Mask
 from .committee import Committee
 from .given_likelihood import given_log_probs
 from .prompt_weights import agreeing_prompts, mixed_chances
 from .prompts import Deck, blank, masked, protected_bank
 from .sampler import Sampler
-from .writer import Floats, row_numbers
+from .writer import Decoding, Floats
 
 _ROWS, _PROMPTS, _KEYS = range(3)
 """What the seed of a call is divided into."""
@@ -53,7 +51,7 @@ BATCH = 2048
 
 
 @dataclass
-class NetworkWriter:
+class NetworkWriter(Decoding):
     """A fitted model, and the seeds of one call."""
 
     fitted: Fitted
@@ -70,7 +68,8 @@ class NetworkWriter:
         return cls(fitted, sampling, seed, advance)
 
     def __post_init__(self) -> None:
-        self.layout, self.networks, self.banks = self.fitted.layout, self.fitted.models, self.fitted.prompts
+        self.codec, self.layout = self.fitted.codec, self.fitted.layout
+        self.networks, self.banks = self.fitted.models, self.fitted.prompts
         self.decks = [Deck(bank, child(self.seed, _PROMPTS, j)) for j, bank in enumerate(self.banks)]
         self.turn, self.key = (int(x) for x in child(self.seed, _KEYS).generate_state(2))
         self.start(0)
@@ -92,21 +91,6 @@ class NetworkWriter:
         self.first = block * BLOCK
         seeds = child(self.seed, _ROWS, block).spawn(1 + len(self.networks))
         self.rng, *self.generators = (np.random.default_rng(seed) for seed in seeds)
-
-    def decode(
-        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
-    ) -> pd.DataFrame:
-        """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
-        codec, places = self.fitted.codec, np.arange(len(ids)) if places is None else places
-        shared = codec.with_shared(self.expressed(ids, places, within), row_numbers(self, places))
-        return codec.laws.restore(shared, self.rng)
-
-    def expressed(
-        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
-    ) -> pd.DataFrame:
-        """The same before the laws of the table are restored."""
-        places = np.arange(len(ids)) if places is None else places
-        return self.fitted.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
 
     # ---- rows
 

@@ -22,7 +22,7 @@ from ..tokens.writer import FREE, Given, Ids, Mask
 if TYPE_CHECKING:
     from ..artifact.fitted import Fitted
     from ..config.settings import SampleConfig
-    from ..tokens import TokenLayout
+    from ..tokens import TableCodec, TokenLayout
     from ..tokens.codecs.base import Allowed
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,31 @@ class Writer(Protocol):
         """Chances of the ids of a slot after what is known of rows (N, S), up to a factor per row."""
 
 
+class Decoding:
+    """How the rows of a block become a table, whatever drew their ids."""
+
+    codec: TableCodec
+    rng: np.random.Generator
+    first: int
+    key: int
+    first_key: int | None
+
+    def decode(
+        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
+    ) -> pd.DataFrame:
+        """The table of rows (n, D) of the block, those in `places` or the first n; keys follow their numbers."""
+        places = np.arange(len(ids)) if places is None else places
+        shared = self.codec.with_shared(self.expressed(ids, places, within), row_numbers(self, places))
+        return self.codec.laws.restore(shared, self.rng)
+
+    def expressed(
+        self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
+    ) -> pd.DataFrame:
+        """The same before the laws of the table are restored."""
+        places = np.arange(len(ids)) if places is None else places
+        return self.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
+
+
 def writer_of(
     fitted: Fitted,
     sampling: SampleConfig | None = None,
@@ -96,7 +121,7 @@ def writer_of(
     return NetworkWriter.of(fitted, sampling or fitted.config.sampling, seed, advance)
 
 
-def row_numbers(writer: Writer, places: NDArray[np.int64]) -> RowNumbers:
+def row_numbers(writer: Writer | Decoding, places: NDArray[np.int64]) -> RowNumbers:
     """Numbers of rows in the current block, by which keys are made."""
     numbers = writer.first + places
     if writer.first_key is None:

@@ -21,7 +21,6 @@ from .codecs.key_repeats import learn_shared, with_shared
 from .codecs.labels import protected_column
 from .codecs.row_numbers import RowNumbers
 from .codecs.stand_ins import with_stand_ins
-from .codecs.unlearned import KeyCodec
 from .constraints import Plain, RuleSet
 from .constraints.plain_columns import Bounds
 from .layout import Slot, SlotKind
@@ -85,7 +84,8 @@ class TableCodec:
     @property
     def _shared_key(self) -> ColumnCodec | None:
         """The first key that several rows have in common."""
-        return next((c for c in self.columns if isinstance(c.inner, KeyCodec) and c.inner.repeats), None)
+        rows = RowNumbers.first(1)
+        return next((c for c in self.columns if c.inner.owners(rows) is not rows), None)
 
     @cached_property
     def laws(self) -> Laws:
