@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from tests.relational.conftest import shop
 
-from tabtreeformer import RelationalTabTreeFormer
+from tabtreeformer import RelationalTabTreeFormer, evaluate_database
+from tabtreeformer.data.link_search import find_links
+from tabtreeformer.errors import TabTreeFormerError
 
 
 def as_texts() -> dict[str, pd.DataFrame]:
@@ -65,3 +67,23 @@ def test_rows_in_time_may_be_ordered_by_a_column_of_texts():
     model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False)
     new = model.fit(frame, group="id", order="day").sample(10, random_state=0)
     assert new["day"].str.fullmatch(r"0\d\.03\.2024").all()
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ({"orders": "none"}, "no column 'none' to order by"),
+        ({"shops": "date"}, "order names a table 'shops'"),
+        ({"orders": "delivered"}, "has missing values"),
+        ({"orders": "sku"}, "neither numbers nor times"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(order, said):
+    model = RelationalTabTreeFormer("trees", privacy="off", verbose=False)
+    with pytest.raises(TabTreeFormerError, match=said):
+        model.fit(as_texts(), order=order)
+
+
+def test_the_spacing_of_dates_that_are_texts_is_compared():
+    old = as_texts()
+    assert evaluate_database(old, old, find_links(old), orders={"orders": "date"}).summary()["spacing"] == 1

@@ -48,7 +48,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding
 table{border-collapse:collapse;margin:1rem 0}
 td,th{padding:.25rem .8rem;text-align:right}td,th{border-bottom:1px solid #d5dae1}
 td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}td:first-child{overflow-wrap:anywhere;min-width:9rem}
-td:last-child.words{text-align:left;color:#5b6b80;min-width:16rem}
+td:last-child.words,th.words{text-align:left}td:last-child.words{color:#5b6b80;min-width:16rem}
 svg rect{fill:#eef2f7;stroke:#5b6b80}svg path{stroke:#5b6b80;fill:none}svg text{fill:#1c2430;font-size:13px}
 @media(prefers-color-scheme:dark){body,svg text{color:#e6eaf0;fill:#e6eaf0;background:#14181d}
 svg rect{fill:#222a33}td:last-child.words,svg path{color:#9aa8b8;stroke:#8494a8}
@@ -208,7 +208,8 @@ def _below(compared: pd.DataFrame) -> str:
 
 def _table(columns: Sequence[str], lines: Sequence[Sequence[str]], *, words: bool = False) -> str:
     """A table of numbers after the first column; with `words` its last column is text."""
-    head = "".join(f"<th>{column}</th>" for column in columns)
+    end = '<th class="words">' if words else "<th>"
+    head = "".join(f"<th>{column}</th>" for column in columns[:-1]) + f"{end}{columns[-1]}</th>"
     last = '<td class="words">' if words else "<td>"
     body = "".join(
         "<tr>" + "".join(f"<td>{cell}</td>" for cell in line[:-1]) + f"{last}{line[-1]}</td></tr>" for line in lines

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.links import Link, Tables, parent_numbers
-from ..data.schema import MEASURED, Schema
+from ..data.schema import MEASURED, Column, Schema
 from .aggregates import in_numbers
 from .metrics.fidelity import ks_complement
 
@@ -25,6 +25,7 @@ def sequence_scores(
     real: Tables, synthetic: Tables, link: Link, order: Any, schema: Schema, own: Sequence[Any]
 ) -> dict[str, float]:
     """Lengths, spacing, validity of the order, autocorrelation and transitions of the rows of a link's parents."""
+    real, synthetic = (_with_numbers(tables, link, order, schema.column(order)) for tables in (real, synthetic))
     sides = [_ordered(tables, link, order) for tables in (real, synthetic)]
     scores = {
         "lengths": ks_complement(*(_lengths(tables, link) for tables in (real, synthetic))),
@@ -46,6 +47,21 @@ def sequence_scores(
     if transitions:
         scores["transitions"] = float(np.nanmean(transitions))
     return {name: score for name, score in scores.items() if not np.isnan(score)}
+
+
+def _with_numbers(tables: Tables, link: Link, order: Any, column: Column) -> Tables:
+    """The tables, with an ordering column of dates or numbers that are written as text read as numbers."""
+    rows = tables[link.child]
+    if column.kind not in MEASURED or pd.api.types.is_numeric_dtype(rows[order].dtype):
+        return tables
+    if pd.api.types.is_datetime64_any_dtype(rows[order].dtype):
+        return tables
+    numbers = pd.Series(np.nan, index=rows.index)
+    known = rows[order].notna()
+    numbers[known] = column.read(rows[order][known]).astype(np.float64)
+    rows = rows.copy()
+    rows[order] = numbers
+    return {**tables, link.child: rows}
 
 
 def _ordered(tables: Tables, link: Link, order: Any) -> pd.DataFrame:

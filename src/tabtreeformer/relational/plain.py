@@ -14,6 +14,7 @@ import pandas as pd
 from ..data.links import Link, Name, Tables
 from ..data.schema import CONSTANT, DATETIME, MEASURED, NUMERIC, Column, Schema
 from ..data.schema.column import NUMBER_OBJECT
+from ..errors import ConfigError, SchemaError
 from .rows import twice_if_alone
 from .source import Database
 
@@ -25,9 +26,25 @@ def in_plain_forms(
     tables: Tables, links: Sequence[Link], schemas: Mapping[str, Schema], orders: Mapping[str, Name]
 ) -> tuple[Database, dict[str, Forms]]:
     """A database that can be learned, and the columns of each table as they were given."""
+    _check_named(tables, orders)
     forms = find_forms(tables, schemas, links, orders)
     plain = {name: in_plain_form(frame, forms[name]) for name, frame in tables.items()}
+    for name, column in orders.items():
+        values = plain[name][column]
+        is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        if not is_number and not pd.api.types.is_datetime64_any_dtype(values.dtype):
+            raise SchemaError(f"column {column!r} of {name!r} is neither numbers nor times, and cannot order rows")
     return Database(plain, links, _described_again(schemas, plain, forms), dict(orders)), forms
+
+
+def _check_named(tables: Tables, orders: Mapping[str, Name]) -> None:
+    for name, column in orders.items():
+        if name not in tables:
+            raise ConfigError(f"order names a table {name!r}; there are {', '.join(map(repr, tables))}")
+        if column not in tables[name].columns:
+            raise SchemaError(f"table {name!r} has no column {column!r} to order by")
+        if tables[name][column].isna().any():
+            raise SchemaError(f"column {column!r} of {name!r} has missing values and cannot order rows; fill them")
 
 
 def find_forms(
