@@ -69,10 +69,11 @@ def test_noise_of_counts_grows_with_the_root_of_the_histograms():
     assert four == pytest.approx(2 * one)
 
 
+@pytest.mark.parametrize("delta", [1e-5, 1e-16, 1e-300])
 @pytest.mark.parametrize("codec_noise", np.linspace(0.3, 3.0, 25))
-def test_the_threshold_lets_the_value_of_one_row_through_with_no_more_than_its_part_of_delta(codec_noise):
-    plan = Plan(2.0, 1e-5, 5, 3, codec_noise, 1.0, 0.1, 10)
-    assert plan.threshold_delta == pytest.approx(1e-6)
+def test_the_threshold_lets_the_value_of_one_row_through_with_no_more_than_its_part_of_delta(codec_noise, delta):
+    plan = Plan(2.0, delta, 5, 3, codec_noise, 1.0, 0.1, 10)
+    assert plan.threshold_delta == pytest.approx(delta / 10)
     # A count of one and noise that is rounded to whole rows: it passes from the next half on.
     passes = norm.sf((math.floor(plan.threshold) - 1 + 0.5) / plan.count_noise)
     assert plan.n_found * passes <= plan.threshold_delta

@@ -129,7 +129,7 @@ class Plan:
         """
         if not self.n_found:
             return 0.0
-        return 1 + math.ceil(self.count_noise * NormalDist().inv_cdf(1 - self.threshold_delta / self.n_found))
+        return 1 + math.ceil(self.count_noise * -NormalDist().inv_cdf(self.threshold_delta / self.n_found))
 
     @property
     def codec_part(self) -> Part:
