@@ -72,7 +72,7 @@ def test_a_folder_takes_parts_from_two_processes(run, model, tmp_path):
     [
         (["-o", "a.xlsx", "--workers", "2"], "can be streamed to parquet, csv, jsonl, not to excel"),
         (["-o", "a.csv", "--engine", "spark"], "engine must be one of processes, ray"),
-        (["-o", "a.csv", "--workers", "0"], "workers must be a whole number from 1"),
+        (["-o", "a.csv", "--workers", "0"], "workers must be a whole number of at least 1"),
         (["-o", "a.csv", "--batch-size", "0"], "batch_size must be at least 1"),
     ],
 )
@@ -90,7 +90,7 @@ def test_a_finished_folder_that_is_asked_for_again_says_so(run, model, tmp_path)
     for words in ([], ["--resume"]):  # no seed was chosen: any seed is the same request
         code, out, err = run(*command, *words)
         assert (code, out) == (0, "")
-        assert "rows is finished: all 9,000 rows are there, nothing to do" in err
+        assert "rows is complete: all 9,000 rows are there, nothing to do" in err
     for other in (["--seed", 4], ["-n", 9001]):
         code, _, err = run(*command, *other)
         assert (code, "cannot write rows: the folder holds rows of another run" in err) == (2, True)

@@ -108,7 +108,7 @@ def test_filled_gaps_keep_what_is_announced_or_are_counted(writer, departures):
     for name in holes.columns:
         holes[name] = holes[name].astype(object).where(r.random(len(holes)) >= 0.2, None).infer_objects()
     impossible = truth.head(6).assign(minute=61, air_time=None)  # no clock has such a minute
-    with pytest.warns(LawWarning, match="6 of 6 rows keep what is given and not every law of the table"):
+    with pytest.warns(LawWarning, match="6 of 6 rows keep the given values but not every law of the table"):
         assert (writer.impute(impossible, random_state=0)["minute"] == 61).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LawWarning)

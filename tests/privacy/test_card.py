@@ -65,7 +65,7 @@ def test_a_card_counts_what_the_model_counts(path, model):
 
 def test_what_was_not_measured_is_said(path):
     text = to_markdown(model_card(path))
-    assert "the file holds no quality figures" in text
+    assert "the file has no quality figures" in text
     assert "No verdict" in text
     assert "no such guarantee is claimed" in text
     assert "at least 5 rows each" in text

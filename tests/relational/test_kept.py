@@ -89,7 +89,7 @@ def test_numbers_of_children_keep_their_sum():
         ({"keep": "region"}, "keep takes a list"),
         ({"keep": ["regions"]}, "keep names a table 'regions'"),
         ({"keep": ["orders"]}, "belongs to 'customers'"),
-        ({"keep": ["region"], "unit": "region"}, "to be protected"),
+        ({"keep": ["region"], "unit": "region"}, "are protected"),
     ],
 )
 def test_what_cannot_be_kept_is_named(settings, message):
@@ -98,7 +98,7 @@ def test_what_cannot_be_kept_is_named(settings, message):
 
 
 def test_a_kept_table_takes_no_size_and_no_conditions(fitted):
-    with pytest.raises(ConfigError, match="kept as it is"):
+    with pytest.raises(ConfigError, match="kept unchanged"):
         fitted.sample({"region": 3})
     with pytest.raises(ConfigError, match="give scale"):
         fitted.sample(7)

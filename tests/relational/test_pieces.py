@@ -88,7 +88,7 @@ def test_files_hold_the_rows_of_sample(fitted, sampled, tmp_path, small_pieces, 
 
 def test_files_that_exist_or_cannot_be_in_pieces_are_refused(fitted, tmp_path):
     (tmp_path / "orders.csv").write_text("mine")
-    with pytest.raises(OutputError, match="it exists"):
+    with pytest.raises(OutputError, match="it already exists"):
         fitted.sample_to(tmp_path)
     with pytest.raises(ConfigError, match="not to excel"):
         fitted.sample_to(tmp_path / "new", ending=".xlsx")

@@ -1,4 +1,4 @@
-"""The method by which a fitted model is attacked with shadow models."""
+"""The method that attacks a fitted model with shadow models."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class Attacked(Asked):
-    """The attack on a model that can be fitted again."""
+    """The attack method of a model."""
 
     def attack(
         self, members: Any, others: Any, n_shadows: int = 8, level: str = "balanced", random_state: Seed = 0
     ) -> ShadowAttack:
         """Attack the model with shadow models: the same model, fitted again on random halves of the rows.
 
-        Much stronger than the attacks at the end of a fit, and as slow as that many fits.
+        Much stronger than the attacks at the end of a fit, and as slow as fitting that many models.
 
         Parameters
         ----------
         members
-            Rows that the model learned from.
+            Training rows of the model.
         others
-            Rows of the same kind that it never saw: at least 50.
+            Rows of the same kind that the model has not seen: at least 50.
         n_shadows
-            Shadow models. More make the attack a little stronger.
+            Number of shadow models. More make the attack slightly stronger.
         level
-            Level of privacy whose limits count: `balanced` or `strict`.
+            Level of privacy whose limits apply: `balanced` or `strict`.
         random_state
-            A whole number makes the attack repeatable.
+            An integer makes the attack reproducible.
 
         Examples
         --------
@@ -56,7 +56,7 @@ class Attacked(Asked):
         fitted = self._check_fitted()
         tables = [fitted.schema.validate(take_in(rows)[0]) for rows in (members, others)]
         if fitted.record.get("privacy", {}).get("dp"):
-            raise ConfigError("a model with differential privacy is bounded by its epsilon; it is not attacked")
+            raise ConfigError("a model with differential privacy is bounded by its epsilon and is not attacked")
 
         def fit_shadow(rows: pd.DataFrame, seed: int) -> Model:
             shadow: Any = copy.copy(self)

@@ -1,6 +1,6 @@
-"""The model card: what a model file was made from, how, how good and how safe it was found to be, and what that proves.
+"""The model card: training data, settings, measured quality and privacy of a model, and the limits of these figures.
 
-Built from the file alone. Figures come from its record, where fitting or the user stored them:
+It is built from the file alone. Figures come from its record, where the fit or the user stored them:
 
     record["quality"]   rows, measures {name: value, goal, ceiling, floor, note}, left_out {name: reason}
     record["privacy"]   the same, and: verdict ("pass", "fail", "not judged"), reasons [text], mode, judged_on (which
@@ -9,8 +9,8 @@ Built from the file alone. Figures come from its record, where fitting or the us
                         dp {epsilon, delta, …}
     record["protected"] rare_floor, and by column how many values it has merged, clipped and filled
 
-`evaluation.record.to_record` makes both from an evaluation; the verdict is that of the `gate`. No value of the table
-is in a card.
+`evaluation.record.to_record` creates both from an evaluation; the verdict comes from the gate. A card contains no
+values of the table.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ NAMES = {
     "neighbour_ratio": "Smoke test: neighbour ratio",
 }
 WAYS = {
-    "membership_density": "a density that is refitted on synthetic rows",
-    "membership": "nearness to synthetic rows",
+    "membership_density": "a density fitted to synthetic rows",
+    "membership": "their distance to synthetic rows",
     "membership_likelihood": "their likelihood under the model",
 }
 """How members are recognised, by measure."""
 GOALS = {"higher": "higher is better", "lower": "lower is better", "half": "0.5 is best"}
 COUNTS = {"merged": "rare values merged", "clipped": "rows clipped", "gaps": "rare gaps filled"}
 LIMITS = (
-    "Distances and copies are smoke tests: they find a model that repeats rows, and passing them is no evidence of "
+    "Distances and copies are smoke tests: they detect models that repeat rows, and passing them is no evidence of "
     "privacy. The attacks are what counts.",
-    "The figures hold for the rows and the attacks that they name. An attack that finds nothing does not prove that "
-    "there is nothing to find; a stronger attacker, or one who knows more, may succeed.",
-    "Privacy figures compare training rows with rows that the model never saw. They say nothing of facts that are true "
-    "of everybody of a kind, which a synthetic table reveals on purpose.",
-    "They were measured on one sample of rows. Every further sample reveals a little more.",
-    "Column names, kinds and dtypes, the number of rows and all settings are in the file in the clear.",
-    "Whoever holds the file holds more than whoever holds its rows: `ttf audit` says what is in it.",
+    "The figures apply only to the rows and attacks named. An attack that finds nothing does not prove that there is "
+    "nothing to find: a stronger attacker, or one who knows more, may succeed.",
+    "Privacy figures compare training rows with rows that the model has not seen. They do not cover facts about whole "
+    "groups of people, which a synthetic table reveals on purpose.",
+    "They were measured on one sample of rows. Every further sample reveals slightly more.",
+    "Column names, kinds and dtypes, the number of rows and all settings are stored in plain text in the file.",
+    "The file reveals more than its rows: `ttf audit` lists its contents.",
 )
 
 
@@ -104,11 +104,11 @@ def card_of(members: Mapping[str, bytes], name: str) -> dict[str, Any]:
             "limits": list(LIMITS),
         }
     except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
-        raise ArchiveError(f"{name} is damaged: its parts do not fit together ({error})") from error
+        raise ArchiveError(f"{name} is damaged: its parts are inconsistent ({error})") from error
 
 
 def _columns(schema: Schema, codec: Any) -> list[dict[str, Any]]:
-    """What each column of the table is, and how it is coded; several ways where laws have taken it apart, or none."""
+    """The kind of each column and how it is coded: in several parts if laws split it, or not at all."""
     laws = Laws.from_json(codec.get("laws", []), schema)
     coded: dict[str | int, list[str]] = {name: [] for name in schema.names}
     for column, entry in zip(laws.expressed_schema.columns, codec["columns"], strict=True):
@@ -120,7 +120,7 @@ def _columns(schema: Schema, codec: Any) -> list[dict[str, Any]]:
 
 
 def _model(members: Mapping[str, bytes], settings: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """How large the model is: networks and the trees that prompt them, or trees that write."""
+    """Size of the model: networks with the trees that prompt them, or trees only."""
     facts = {"preset": record["preset"], "fit_seconds": record.get("fit_seconds")}
     if "forest.json" in members:
         n_trees = sum(len(sizes) for sizes in load_json(members["forest.json"])["nodes"])
@@ -140,7 +140,7 @@ def _weights(weights: bytes) -> int:
 
 
 def _merged(record: Mapping[str, Any]) -> list[dict[str, int]]:
-    """By column, how many values the floor has merged, clipped or filled."""
+    """Number of values merged, clipped or filled by the floor, per column."""
     entries: list[dict[str, int]] = (record.get("protected") or {}).get("columns", [])
     if not all(type(count) is int and count >= 0 for entry in entries for count in entry.values()):
         raise ValueError("record.protected does not count")
@@ -150,7 +150,7 @@ def _merged(record: Mapping[str, Any]) -> list[dict[str, int]]:
 def _protection(
     settings: Mapping[str, Any], members: Mapping[str, bytes], record: Mapping[str, Any]
 ) -> list[dict[str, str]]:
-    """What protects a row from the file, and what does not."""
+    """How rows are protected from being revealed by the file, and what is not protected."""
     train, privacy = settings["train"], record.get("privacy") or {}
     if privacy.get("dp"):
         return _promise(privacy["dp"])
@@ -164,37 +164,37 @@ def _protection(
         lines["Rare values"] = (
             f"Categories, ranges, intervals, leaves and prompts come from at least {int(floor)} rows each: "
             f"{sums['merged']:,} rarer categories and texts were merged, {sums['clipped']:,} numbers clipped, "
-            f"{sums['gaps']:,} rare gaps filled; the table above says in which columns."
+            f"{sums['gaps']:,} rare gaps filled; see the table above for each column."
         )
     else:
         lines["Rare values"] = (
-            "Not protected: categories, extremes and edges that single rows have are in the file as they are."
+            "Not protected: categories, extremes and edges of single rows are stored unchanged in the file."
         )
     lines["Differential privacy"] = "None: no such guarantee is claimed."
     return [{"what": what, "how": how} for what, how in lines.items()]
 
 
 def _trees_reveal(leaf_rows: int) -> dict[str, str]:
-    """What protects a row from trees that write, which is little."""
+    """The (weak) protection of rows by the preset `trees`."""
     return {
         "Leaves": f"Each share that rows are drawn from describes at least {leaf_rows} training rows.",
-        "What the trees reveal": "They repeat the training rows of each leaf as they are, and the file holds exact "
-        "counts of them: whoever has a row can tell from the file, and in small tables from its rows too, whether it "
-        "was learned. They are for test data, public data and quick looks.",
+        "What the trees reveal": "They reproduce the training rows of each leaf, and the file contains exact counts "
+        "of them. Anyone who has a row can tell from the file, and for small tables from the synthetic rows too, "
+        "whether it was in the training table. Use them for test data, public data and quick looks.",
     }
 
 
 def _networks_hide(train: Mapping[str, Any], prompts: Mapping[str, Any], floor: int | None) -> dict[str, str]:
-    """What protects a row from the networks."""
+    """How rows are protected from being memorised by the networks."""
     ids = np.concatenate([bank.ravel() for bank in prompts.values()])
     n_prompts, masked = sum(len(bank) for bank in prompts.values()), float((ids < 0).mean()) if ids.size else 1.0
     leaf, value = (" to ".join(f"{share:.0%}" for share in train[f"{kind}_mask"]) for kind in ("leaf", "value"))
     return {
         "Masks": f"While training, {leaf} of a row's leaves and {value} of its values were hidden."
         if max(train["leaf_mask"] + train["value_mask"]) > 0
-        else "None: the networks saw whole rows, and may repeat them.",
-        "Two networks": f"Each learned from a part of the rows and was stopped by the others "
-        f"(at the latest after {train['patience']} validations without a gain).",
+        else "None: the networks saw whole rows and can repeat them.",
+        "Two networks": "Each was trained on a part of the rows and validated on the others (stopped at the latest "
+        f"after {train['patience']} validations without a gain).",
         "Prompts": f"{n_prompts:,} rows of leaf numbers are stored in random order, {masked:.0%} of it masked: "
         f"leaves of {'rows that the model wrote itself' if floor else 'training rows'}."
         if ids.size
@@ -203,20 +203,20 @@ def _networks_hide(train: Mapping[str, Any], prompts: Mapping[str, Any], floor: 
 
 
 def _promise(dp: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What differential privacy covers in this file."""
+    """What differential privacy covers."""
     lines = {
-        "Differential privacy": f"epsilon {dp.get('epsilon')}, delta {dp.get('delta')} for each row: whether the table "
-        "held a row or not changes the odds of anything in this file by no more than a factor of e to epsilon, but "
-        "for a chance of delta.",
+        "Differential privacy": f"epsilon {dp.get('epsilon')}, delta {dp.get('delta')} for each row: adding or "
+        "removing a row changes the probability of anything in this file by a factor of at most e to epsilon, except "
+        "with probability delta.",
         "What was spent": "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in dp.items()) + ".",
-        "Codec": "Category lists, ranges, intervals and frequencies come from counts with Gaussian noise; a value that "
-        "nobody listed is named only if its noisy count is above a threshold.",
+        "Codec": "Category lists, ranges, intervals and frequencies come from counts with Gaussian noise; a value "
+        "that is not listed is released only if its noisy count is above a threshold.",
         "Network": "DP-SGD: rows drawn at random, the gradient of each clipped, Gaussian noise on the sum. No trees, "
         "no prompts, no losses of rows in the file.",
-        "Taken as public": "The number of rows, the schema as it was given (names, kinds, dtypes, forms, lists, "
-        "ranges, placeholders, relations), all settings, and how long it took.",
-        "Not covered": "For somebody with several rows in the table the bound is that many times weaker. Gradients are "
-        "sums of floats, whose last digits no theorem covers. Figures measured on real rows later are not private.",
+        "Taken as public": "The number of rows, the given schema (names, kinds, dtypes, forms, lists, ranges, "
+        "placeholders, relations), all settings, and running times.",
+        "Not covered": "For a person with several rows the bound is that many times weaker. Gradients are sums of "
+        "floats, whose last digits are not covered. Figures measured on real rows later are not private.",
     }
     return [{"what": what, "how": how} for what, how in lines.items()]
 
@@ -225,14 +225,14 @@ def _promise(dp: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def to_markdown(card: Mapping[str, Any]) -> str:
-    """Write a card for people."""
+    """Format a card as Markdown."""
     data, model, privacy = card["data"], card["model"], card["privacy"] or {}
     trees = "no trees" if not model["trees"] else f"{model['trees']} trees of {model['tree_model']}"
     networks = f"{model['networks']} networks of {model['weights']:,} weights, {trees}"
-    size = networks if model["networks"] else f"{model['trees']} trees that write, and no network"
+    size = networks if model["networks"] else f"{model['trees']} trees, no network"
     parts = [
         f"# Model card: {_plain(card['name'])}",
-        "A tabtreeformer model: it writes new rows like those of the table that it was fitted on.",
+        "A tabtreeformer model: it writes synthetic rows like those of its training table.",
         "## The data",
         f"{data['rows']:,} rows, {len(data['columns'])} columns; target: {_plain(data['target'] or 'none')}. "
         "No value of the table is on this card.",
@@ -260,13 +260,13 @@ def to_markdown(card: Mapping[str, Any]) -> str:
 
 
 def _counted(column: Mapping[str, Any]) -> str:
-    """What the floor has done to a column, in numbers."""
+    """The effect of the floor on a column, in numbers."""
     return ", ".join(f"{column[name]:,} {text}" for name, text in COUNTS.items() if column.get(name))
 
 
 def _verdict(privacy: Mapping[str, Any]) -> str:
     if "verdict" not in privacy:
-        return "No verdict: no attacks were made when this model was fitted."
+        return "No verdict: no attacks were run when this model was fitted."
     if privacy["verdict"] == "not judged":
         return f"No verdict: {'; '.join(_plain(reason) for reason in privacy.get('reasons') or ['nobody asked'])}."
     mode = f", privacy={_plain(privacy['mode'])}" if privacy.get("mode") else ""
@@ -276,13 +276,13 @@ def _verdict(privacy: Mapping[str, Any]) -> str:
     if isinstance(privacy.get("level"), Mapping):
         lines.append(f"\nL{_plain(level_line(privacy['level']))[1:]}.")
     if (privacy.get("file") or {}).get("leaks"):
-        lines.append("\nVerdict on the file: **fail**. It reveals more than its rows do: pass rows on, keep the file.")
+        lines.append("\nVerdict on the file: **fail**. It reveals more than its rows do: share rows, not the file.")
         lines += [f"- {_plain(reason)}" for reason in privacy["file"].get("reasons") or ()]
     if privacy.get("not_covered"):
         lines.append("\nWhat the verdict does not cover:")
         lines += [f"- {_plain(text)}" for text in privacy["not_covered"]]
     if privacy.get("accepted_risk"):
-        lines.append("\nRows were written in spite of the verdict:")
+        lines.append("\nRows were written despite the verdict:")
         lines += [
             f"- {_plain(e.get('time'))}, {_plain(e.get('rows'))} rows: {_plain(e.get('reason'))}"
             for e in privacy["accepted_risk"]
@@ -292,7 +292,7 @@ def _verdict(privacy: Mapping[str, Any]) -> str:
 
 def _figures(figures: Mapping[str, Any] | None, part: str) -> str:
     if not figures or not figures.get("measures"):
-        return f"Not measured: the file holds no {part} figures. `ttf evaluate` measures them on sampled rows."
+        return f"Not measured: the file has no {part} figures. `ttf evaluate` measures them on sampled rows."
     rows = []
     order = {name: place for place, name in enumerate(NAMES)}
     for name, facts in sorted(figures["measures"].items(), key=lambda item: order.get(item[0], len(order))):
@@ -334,7 +334,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Text from a table, as text: neither Markdown nor HTML may come of it."""
+    """Escape text from a table, so that it cannot be read as Markdown or HTML."""
     text = " ".join(str(value).split())
     for sign in "\\`*_[]|":
         text = text.replace(sign, "\\" + sign)

@@ -1,4 +1,4 @@
-"""The result of a fit in words: a quick look at new rows next to real ones."""
+"""The quality of a fit in words: a quick comparison of new rows with real ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..sampling.writer import writer_of
 
 
 def quality_lines(fitted: Fitted, evidence: Evidence, budget_seconds: float | None) -> tuple[str, ...]:
-    """Sentences about the quality of the rows; first, whether time ran out before anything was learned."""
+    """Sentences on the quality of the rows, preceded by a warning if time ran out too early."""
     n_rows = int(fitted.record["rows"])
     rng = np.random.default_rng(0)
     chosen = np.sort(rng.permutation(n_rows)[:MAX_ROWS])
@@ -33,7 +33,7 @@ def _n_kept(fitted: Fitted) -> int:
 
 
 def _out_of_time(evidence: Evidence, n_rows: int, budget_seconds: float | None) -> tuple[str, ...]:
-    """Whether the budget ended training before each network had seen its half of the rows once."""
+    """A warning if the budget ended training before each network had seen its half once."""
     if budget_seconds is None or not evidence.histories:
         return ()
     steps = min(history.steps for history in evidence.histories)
@@ -41,5 +41,5 @@ def _out_of_time(evidence: Evidence, n_rows: int, budget_seconds: float | None) 
         return ()
     return (
         f"stopped by the budget after {steps:,} step{'s' * (steps != 1)}, before the networks saw every row once: "
-        f"columns are nearly independent of each other in new rows; give more time, fewer rows, or preset 'trees'",
+        "columns of new rows are nearly independent; use more time, fewer rows, or preset 'trees'",
     )

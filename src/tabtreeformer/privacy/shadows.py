@@ -1,15 +1,14 @@
-"""Attacks on a model with shadow models: as strong as an attacker who can fit the same model on rows of their own.
+"""Attacks with shadow models: the attacker can fit the same model to other rows.
 
-Shadow models are fitted like the attacked one, each on a random half of all candidate rows, so that half of them
-lacked any one row. What a row scores under the attacked model is compared with what it scores under those:
+Shadow models are fitted like the attacked one, each on a random half of all candidate rows, so that about half of them
+lack any given row. The score of a row under the attacked model is compared with its scores under those:
 
-    distance        to the 5 nearest of the rows that a model writes (needs rows)
-    density         log-likelihood under a density that is refitted on those rows (needs rows)
-    density ratio   the same, minus the log-likelihood under a density of real rows, without shadows (DOMIAS; needs rows
-                    of the population)
-    likelihood      of the row under the model itself (needs the model file)
+    distance        to the 5 nearest synthetic rows (needs rows) density         log-likelihood under a density fitted
+    to synthetic rows (needs rows) density ratio   the same minus the log-likelihood under a density of real rows,
+    without shadows (DOMIAS; needs rows of the population) likelihood      of the row under the model itself (needs the
+    model file)
 
-Members should not be distinguishable from rows that the model never saw. Shapes: `N` candidates, members first.
+Members should not be distinguishable from unseen rows. Shapes: `N` candidates, members first.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ from ..evaluation.safety import TRACED, TRACES
 
 Floats = NDArray[np.float64]
 MIN_ROWS, MAX_CANDIDATES = 50, 2_500
-"""Minimum and maximum of members and of others: with fewer, chance hides nearly any leak, and more add little."""
+"""Minimum and maximum number of members and of others: fewer hide nearly any leak, more add little."""
 TIMES, MAX_RELEASED = 10, 25_000
-"""Rows that each model writes, as a multiple of those it learned, and at most."""
+"""Rows to draw from each model, as a multiple of its training rows, and their maximum."""
 N_NEAREST = 5
 ROW_ATTACKS = ("distance", "density", "density ratio")
 FILE_ATTACK = "likelihood"
 
 
 class Model(Protocol):
-    """A model that is attacked, or a shadow of it."""
+    """An attacked model or shadow model."""
 
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Write rows."""
@@ -54,12 +53,12 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class ShadowAttack:
-    """What each attack found."""
+    """The results of all attacks."""
 
     attacks: Mapping[str, Mapping[str, Any]]
     """By attack: AUC with its interval, true positives at 1 % and 10 % false positives."""
     findings: tuple[Finding, ...]
-    """What each says of the rows and of the file."""
+    """Findings on rows and file, by attack."""
     n_shadows: int
     n_members: int
     n_others: int
@@ -98,16 +97,16 @@ def attack_with_shadows(
     seed: np.random.SeedSequence,
     progress: Progress,
 ) -> ShadowAttack:
-    """Attack a model that learned from the first of two tables of `rows` and not from the second.
+    """Attack a model trained on the first of two tables of `rows` and not on the second.
 
-    `fit_shadow` fits the same model again, given rows and a seed; `level` is the level of privacy whose limits count.
+    `fit_shadow` fits the same model, given rows and a seed; `level` is the privacy level whose limits apply.
     """
     members, others = rows
     if n_shadows < 2:
         raise ConfigError(f"at least 2 shadow models are needed, got {n_shadows}")
     if min(len(members), len(others)) < MIN_ROWS:
         raise ConfigError(
-            f"the attack needs at least {MIN_ROWS} rows that were learned and {MIN_ROWS} that were not, got "
+            f"the attack needs at least {MIN_ROWS} training rows and {MIN_ROWS} unseen rows, got "
             f"{len(members):,} and {len(others):,}"
         )
     candidates = _Candidates.of(model, members, others, schema, seed)
@@ -126,7 +125,7 @@ def attack_with_shadows(
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """The candidate rows, members first, and what they score under the attacked model."""
+    """The candidate rows, members first, and their scores under the attacked model."""
 
     frame: pd.DataFrame
     n_members: int
@@ -153,7 +152,7 @@ class _Candidates:
         return len(self.frame)
 
     def scored(self, model: Model) -> dict[str, Floats]:
-        """What each candidate scores under a model (N,)."""
+        """Scores of the candidates under a model (N,)."""
         released = model.sample(self.n_released, random_state=int(self.seed.generate_state(1)[0]))
         tables = encode({"training": self.frame, "synthetic": released}, self.schema)
         real, synthetic = tables["training"], tables["synthetic"]
@@ -164,7 +163,7 @@ class _Candidates:
         }
 
     def ratio(self, density: Floats) -> Floats:
-        """Log-likelihood beyond that under a density of real rows, learned from the half that a row is not in."""
+        """Log-likelihood minus that under a density of real rows, fitted to the half that does not contain the row."""
         real = encode({"training": self.frame}, self.schema)["training"]
         order = np.random.default_rng(self.seed).permutation(self.n)
         reference = np.empty(self.n)
@@ -175,7 +174,7 @@ class _Candidates:
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
-    """Scores under each shadow (shadows, N) that lacked the row; NaN where it had it."""
+    """Scores under each shadow model (shadows, N); NaN where it was trained on the row."""
 
     by_attack: dict[str, Floats]
 
@@ -189,19 +188,19 @@ class _Scores:
             self.by_attack[name][k, learned] = np.nan
 
     def calibrated(self, name: str, raw: Floats) -> Floats:
-        """How much higher a row scores than under shadows that lacked it, in units of their spread (N,)."""
+        """Excess of a row's score over shadow models without it, in units of their spread (N,)."""
         scores = self.by_attack[name]
         there = np.isfinite(scores)
         count = np.maximum(there.sum(0), 1)
         mean = np.where(there, scores, 0.0).sum(0) / count
         spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
-        # The spread over few shadows is a rough estimate, so it is averaged with that of all rows.
+        # With few shadows the spread is a rough estimate, so it is averaged with that of all rows.
         common = float(np.median(spread[there.any(0)])) if there.any() else 1.0
         return np.where(there.any(0), (raw - mean) / (0.5 * spread + 0.5 * common + SPREAD_FLOOR), 0.0)
 
 
 def _outcome(candidates: _Candidates, scores: _Scores, level: str, n_shadows: int) -> ShadowAttack:
-    """Figures and findings; all attacks together have 95 % confidence."""
+    """Figures and findings, with a joint confidence of 95 % over all attacks."""
     raw = candidates.scored(candidates.model)
     found = {name: scores.calibrated(name, raw[name]) for name in scores.by_attack}
     found["density ratio"] = candidates.ratio(raw["density"])
@@ -219,7 +218,7 @@ def _outcome(candidates: _Candidates, scores: _Scores, level: str, n_shadows: in
 
 
 def _traces(name: str, attack: Mapping[str, Any], level: str) -> list[Finding]:
-    """Whether an attack on rows is above the limits of a level, and above chance."""
+    """Findings if an attack on rows significantly exceeds the limits of a level."""
     area, share, limit = attack["auc"], attack["true_positives"], TRACES[level]
     text = f"members are recognised with an AUC of {area:.3f} (at most {limit} at the level {level})"
     found = [Finding(name, area > limit and attack["auc_interval"][0] > 0.5, text)]

@@ -1,4 +1,4 @@
-"""Tables that belong together: parents and children, sequences, whole databases."""
+"""Linked tables: parents and children, sequences, whole databases."""
 
 from ..data.link_search import find_links
 from ..data.links import Link

@@ -1,8 +1,8 @@
-"""Does the file of a database hold anything that only a few units have? Rare values are those of fewer than the floor.
+"""Searches the file of a database for rare values: values of fewer units than the floor.
 
-A purpose that one customer has in a hundred payments is as rare as one that occurs once. It looks for texts in all
-bytes, and for numbers of many digits in everything that is written as a number. Tables that are kept as they are
-(`keep`) are public and left out.
+A payment reference that one customer uses in a hundred payments is as rare as one that occurs once. Texts are searched
+in all bytes, long numbers in everything stored as a number. Tables that are kept unchanged (`keep`) are public and
+skipped.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from .units import Units
 def audit_database(
     path: str | os.PathLike[str], tables: Tables, *, unit: str | None = None, rare_floor: int = RARE_FLOOR
 ) -> Audit:
-    """Search the file of a database for values of the tables that it was fitted on and that few units have.
+    """Search the file of a database for values of its training tables that few units have.
 
     Parameters
     ----------
     path
         The file.
     tables
-        All tables that it was fitted on, by name.
+        All tables of the fit, by name.
     unit
-        The table whose rows are protected, as when it was fitted.
+        The table whose rows are protected, as in the fit.
     rare_floor
-        A value of fewer units than this could identify somebody.
+        A value of fewer units than this counts as rare: it could identify a person.
     """
     members = read_archive(path, member_size, DATABASE)
     with blaming_file(path):
@@ -50,7 +50,7 @@ def audit_database(
         tables = sequences.parted(next(iter(tables.values())))
     absent = [name for name in learned if name not in tables]
     if absent:
-        raise ConfigError(f"these are not the tables that it was fitted on: {absent[0]!r} is missing")
+        raise ConfigError(f"these are not the tables of the fit: {absent[0]!r} is missing")
     kept = [name for name, table in learned.items() if table.kept is not None]
     plain = {n: in_plain_form(tables[n].reset_index(drop=True), table.forms) for n, table in learned.items()}
     source = Database(plain, links, {}, {}).described()
@@ -65,7 +65,7 @@ def audit_database(
 
 
 def _columns(source: Database, units: Units, kept: list[str], floor: int) -> tuple[list[RareValues], set[Any]]:
-    """Columns with each value once per unit, and the values that are common in some column or public."""
+    """Columns with each value once per unit, and the values that are frequent in some column or public."""
     columns, common = list[RareValues](), set[Any]()
     for name, frame in source.tables.items():
         for column in source.schemas[name].columns:
@@ -96,7 +96,7 @@ def _found(members: Mapping[str, bytes], columns: list[RareValues], common: set[
 
 
 def _numbers(content: Any) -> Iterator[float]:
-    """All numbers of many digits inside JSON."""
+    """All long numbers inside JSON."""
     if isinstance(content, Mapping):
         content = list(content.values())
     if isinstance(content, list):

@@ -1,7 +1,7 @@
-"""Columns of a child that follow from others: balances from row to row, and times counted from one of the parent.
+"""Columns of a child computed from others: running balances, and times relative to a time of the parent.
 
-A balance adds up a column over the rows of a parent. A sample that is taken on the day of the visit is learned as the
-time that has passed since, because a date of its own would miss the day.
+A balance adds up a column over the rows of a parent. A sample taken on the day of the visit is learned as the time
+since the visit, because a separately drawn date would miss the day.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from .followed import Floats, as_numbers, decimals_of, is_measured, is_time
 from .rows import Groups, Ints
 
 MIN_ROWS, MIN_VALUES, MIN_SHARE = 50, 8, 0.98
-"""Minimum number of neighbours that add up and of different steps, and minimum share of neighbours that add up."""
+"""Minimum number of neighbours that add up and of distinct steps, and minimum share of neighbours that add up."""
 MAX_SPREAD = 0.3
-"""A time is counted from one of the parent if that leaves at most this share of its spread."""
+"""A time is stored relative to one of the parent if this leaves at most this share of its spread."""
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
-"""Days, hours, minutes, seconds and microseconds, in microseconds: the largest in which all distances are whole."""
+"""Days, hours, minutes, seconds and microseconds, in microseconds; the largest unit that divides all
+distances is used.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Balance:
     """None: rows are counted."""
     factor: int
     from_zero: bool
-    """Whether the first row equals its part; otherwise it starts as it was written."""
+    """Whether the first row equals its part; otherwise its value is drawn."""
     decimals: int
 
     @property
@@ -56,7 +58,7 @@ class Balance:
         return cls(column, part, 1 if factor > 0 else -1, bool(from_zero), int(decimals))
 
     def added_up(self, frame: pd.DataFrame, parents: Ints) -> Floats:
-        """The column for rows that are in the order of their parents (N,)."""
+        """The column for rows sorted by parent (N,)."""
         part = np.ones(len(frame)) if self.part is None else np.nan_to_num(as_numbers(frame[self.part]))
         steps = pd.Series(self.factor * part)
         group = np.cumsum((np.diff(parents, prepend=-2) != 0) | (parents < 0))
@@ -68,7 +70,7 @@ class Balance:
 
 
 def find_balances(frame: pd.DataFrame, own: Sequence[Name], parents: Ints, order: pd.Series | None) -> list[Balance]:
-    """Columns that add up another over the rows of a parent."""
+    """Find columns that add up another over the rows of a parent."""
     groups = Groups.of(parents, order)
     numbers = [n for n in own if is_measured(frame[n]) and not is_time(frame[n])]
     names = [name for name in numbers if frame[name].nunique() >= MIN_VALUES]
@@ -98,7 +100,7 @@ def find_balances(frame: pd.DataFrame, own: Sequence[Name], parents: Ints, order
 
 @dataclass(frozen=True)
 class Since:
-    """`column`, a time, is learned as the time since the `source` of the parent that rows are written for."""
+    """`column`, a time, is learned as the time since the `source` column of the parent."""
 
     column: Name
     source: Name
@@ -106,7 +108,7 @@ class Since:
     """In microseconds."""
     dtype: str
     limits: tuple[tuple[Name, bool], ...]
-    """Other times of the parent that are never exceeded (True) or never preceded."""
+    """Other times of the parent: True if never exceeded, False if never preceded."""
 
     @property
     def text(self) -> str:
@@ -124,7 +126,7 @@ class Since:
         return cls(column, source, int(unit), str(dtype), tuple((name, bool(at_most)) for name, at_most in limits))
 
     def counted(self, values: pd.Series, parent: pd.DataFrame, parents: Ints) -> pd.Series:
-        """Times → whole units since the source."""
+        """Times → integer units since the source."""
         passed = (as_numbers(values) - _of_parents(parent[self.source], parents)) / self.unit
         return pd.Series(np.round(passed), index=values.index, name=values.name)
 
@@ -145,7 +147,7 @@ def _of_parents(values: pd.Series, parents: Ints) -> Floats:
 def find_since(
     frame: pd.DataFrame, own: Sequence[Name], parent: pd.DataFrame, theirs: Sequence[Name], parents: Ints
 ) -> list[Since]:
-    """Times of a child that are close to one of its parent."""
+    """Find times of a child that are close to a time of its parent."""
     sources = {name: _of_parents(parent[name], parents) for name in theirs if is_time(parent[name])}
     found = []
     for name in own:

@@ -1,7 +1,7 @@
-"""Limits that a parent sets for its rows: no visit after the death of the patient, no order before the sign-up.
+"""Limits that a parent sets for its rows: no visit after the patient's death, no order before the sign-up.
 
-A limit is a column of the parent that a time of its rows, or their ordering column, never exceeds, although it would
-often exceed that of other parents. New rows keep limits: a value beyond its limit is moved to it.
+A limit is a column of the parent that a time or the ordering column of its rows never exceeds, although it would often
+exceed the limit of other parents. In new rows, values beyond their limit are moved to it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pandas as pd
 from .rows import Ints
 
 MIN_ROWS, MIN_EXCEEDED = 20, 12
-"""Minimum rows for finding a limit, and minimum rows that would exceed the limits of other parents."""
+"""Minimum rows for finding a limit, and minimum rows that must exceed the limits of other parents."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """`column <= limit` or `column >= limit`, where the limit is a column that a row carries from its parent."""
+    """`column <= limit` or `column >= limit`, where the limit is a column of the parent."""
 
     column: str
     limit: str
@@ -46,7 +46,7 @@ class Bound:
 def find_bounds(
     own: pd.DataFrame, order: str | None, carried: pd.DataFrame, parents: Ints, rng: np.random.Generator
 ) -> list[Bound]:
-    """Limits of a child table: its columns (N,), and what each row carries from its parents (N,)."""
+    """Find the limits of a child table, from its own columns (N,) and its parents' columns (N,)."""
     limits = {name: carried[name] for name in carried.columns if _family(carried[name]) is not None}
     found = []
     for name in own.columns:
@@ -66,7 +66,7 @@ def _between(
     known = np.flatnonzero(values.notna().to_numpy() & limits.notna().to_numpy() & (parents >= 0))
     if len(known) < MIN_ROWS:
         return []
-    # Limits of other parents: without a law, this many rows would exceed them.
+    # With the limits of other parents, this many rows exceed them.
     own = parents[known]
     several = np.unique(own)
     swapped = dict(zip(several.tolist(), rng.permutation(several).tolist(), strict=True))
@@ -88,7 +88,7 @@ def _family(values: pd.Series) -> str | None:
 
 
 def within(values: pd.Series, name: str, bounds: Sequence[Bound], carried: pd.DataFrame) -> pd.Series:
-    """Values of a column moved to the limits that rows carry; a row whose limit is missing has none."""
+    """Move values of a column to their limits; a missing limit is no limit."""
     for bound in bounds:
         if bound.column != name:
             continue
@@ -99,7 +99,7 @@ def within(values: pd.Series, name: str, bounds: Sequence[Bound], carried: pd.Da
 
 
 def checked(frame: pd.DataFrame, bounds: Sequence[Bound], order: Any, carried: pd.DataFrame) -> pd.DataFrame:
-    """Extended rows with all columns, except the ordering one, moved within their limits."""
+    """Extended rows with all columns except the ordering one moved within their limits."""
     names = {bound.column for bound in bounds if bound.column != str(order)}
     return frame.assign(**{name: within(frame[name], name, bounds, carried) for name in names}) if names else frame
 
@@ -107,7 +107,7 @@ def checked(frame: pd.DataFrame, bounds: Sequence[Bound], order: Any, carried: p
 def largest_step(
     reached: pd.Series, order: str, bounds: Sequence[Bound], carried: pd.DataFrame, last: Any
 ) -> pd.Series:
-    """The largest next step of the ordering column that exceeds neither its last value nor a limit of the parent."""
+    """The largest step of the ordering column that exceeds neither its last value nor a limit of the parent."""
     top = pd.Series([last] * len(reached), index=reached.index).astype(reached.dtype)
     top = within(top, order, [bound for bound in bounds if bound.at_most], carried)
     return (top - reached).clip(lower=reached.iloc[0] - reached.iloc[0])

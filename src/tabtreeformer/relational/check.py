@@ -1,4 +1,4 @@
-"""What the file of a database may say, checked when it is read: tables, links and models must fit together."""
+"""Validates the file of a database when it is read: tables, links and models must be consistent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD_BYTES = 64 * 2**20
 
 
 def member_size(name: str) -> int | None:
-    """Maximum size of a member; None where the file of a database has none of this name."""
+    """Maximum size of a member; None if a database file has no such member."""
     if name == HEAD:
         return HEAD_BYTES
     number, _, own = name.partition("_")
@@ -29,7 +29,7 @@ def member_size(name: str) -> int | None:
 
 
 def check_database(learned: Mapping[str, LearnedTable]) -> None:
-    """Refuse tables that do not fit together."""
+    """Refuse tables that are inconsistent."""
     _must(0 < len(learned) <= MAX_TABLES, "the number of tables")
     known: dict[str, LearnedTable] = {}
     for name, table in learned.items():
@@ -76,7 +76,7 @@ def _check_table(name: str, table: LearnedTable, known: Mapping[str, LearnedTabl
 
 
 def _check_totals(table: LearnedTable) -> None:
-    """Totals are of columns of this table, whose children are linked by a key that it has."""
+    """Check that totals refer to columns of this table and to children linked by one of its keys."""
     for total in table.totals:
         what = f"a total of {table.plan.name!r}"
         _must(total.column in table.columns and total.link.parent == table.plan.name, what)
@@ -97,7 +97,7 @@ def _check_totals(table: LearnedTable) -> None:
 
 
 def _check_kept(table: LearnedTable) -> None:
-    """A table that is kept as it is has all columns, keys that do not repeat, and says how many children rows have."""
+    """Check that a kept table has all columns, unique keys, and the number of children of each row."""
     plan, kept = table.plan, table.kept
     assert kept is not None
     what = f"the rows of {plan.name!r}"
@@ -113,7 +113,7 @@ def _check_kept(table: LearnedTable) -> None:
 
 
 def _check_model(table: LearnedTable, known: Mapping[str, LearnedTable]) -> None:
-    """Check that the model of a table writes the columns of its plan, and that its parent counts its rows."""
+    """Check that the model of a table matches the columns of its plan, and that its parent counts its rows."""
     plan, model = table.plan, table.model
     have = set() if model is None else set(model._check_fitted().schema.names)
     known_columns = have | set(table.given)
@@ -134,4 +134,4 @@ def _check_model(table: LearnedTable, known: Mapping[str, LearnedTable]) -> None
 
 def _must(holds: bool, what: str) -> None:
     if not holds:
-        raise ArchiveError(f"{what} does not fit the rest of the file")
+        raise ArchiveError(f"{what} does not match the rest of the file")

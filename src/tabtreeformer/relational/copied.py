@@ -1,7 +1,7 @@
-"""Columns of a child that repeat one of its parent: the price of the product, the country of the customer.
+"""Columns of a child that copy a column of its parent: the price of the product, the country of the customer.
 
-Such a column is learned like any other; in a new row it becomes that of the parent that was chosen, and what laws
-compute from it follows.
+Such a column is learned like any other. In new rows it is overwritten with the value of the chosen parent, and columns
+that laws compute from it are updated.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from .followed import is_measured, is_time
 from .rows import Ints
 
 MIN_ROWS, MIN_VALUES, MIN_SHARE = 20, 3, 0.99
-"""Minimum rows with a parent, different values of these parents, and share of the rows that repeat theirs."""
+"""Minimum rows with a parent, minimum distinct values of these parents, and minimum share of rows equal to their
+parent.
+"""
 MAX_CHANCE = 0.7
-"""Maximum share of the rows that equal another parent's value."""
+"""Maximum share of rows that equal a random other parent's value."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ def find_copied(
     own: tuple[Sequence[Name], Sequence[Name]],
     rng: np.random.Generator,
 ) -> list[Copied]:
-    """Columns of a child that repeat those of its parent; `own` are the columns of both that may be compared."""
+    """Find columns of a child that copy those of its parent; `own` are the comparable columns of both."""
     rows = np.flatnonzero(parents >= 0)
     if len(rows) < MIN_ROWS:
         return []
-    # Two rows of a table have equal labels by chance: those of other parents must differ.
+    # Labels can be equal by chance, so values of other parents must differ.
     others = rng.permutation(len(parent))[parents[rows]]
     found = []
     for name in own[0]:
@@ -86,7 +88,7 @@ def _equal(values: pd.Series, others: pd.Series) -> float:
 
 
 def copied_values(copied: Copied, frame: pd.DataFrame, parents: Ints, source: pd.Series) -> pd.Series | None:
-    """The column with the values of the parents; None where its dtype cannot hold them."""
+    """The column with the values of the parents; None if its dtype cannot hold them."""
     taken = source.take(np.maximum(parents, 0)).set_axis(frame.index)
     own = frame[copied.column]
     try:

@@ -1,4 +1,4 @@
-"""New tables, parents first: rows, further parents, keys."""
+"""Draws new tables, parents first: rows, further parents, keys."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .weights import exchanged
 from .writing import Written, children_of, choose_in_loop, choose_parents, foreign_key, write_children
 
 PIECE_ROWS = 200_000
-"""Rows per piece of a table that no other table points to. Another number would give larger tables other rows."""
+"""Rows per piece of a table without children. Changing this number changes the rows of larger tables."""
 
 
 @dataclass
 class Drawing:
-    """One call of `sample`, with the tables that have been written so far."""
+    """One call of `sample`, with the tables written so far."""
 
     learned: Mapping[str, LearnedTable]
     asked: Asked
@@ -43,7 +43,7 @@ class Drawing:
     written: dict[str, Written] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     tallies: dict[tuple[str, Name], Tally] = field(default_factory=dict)
-    """By table and column, for columns that follow from children."""
+    """Aggregates of children, by table and column."""
 
     def draw(self) -> dict[str, pd.DataFrame]:
         """All tables, parents first."""
@@ -53,9 +53,9 @@ class Drawing:
         return {name: joined(found[name]) for name in self.learned}
 
     def pieces(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """All tables, parents first, except that those with totals of their children come last.
+        """All tables, parents first, except that tables with totals of their children come last.
 
-        Those that no other table points to come in pieces, of which one is in memory.
+        Tables without children come in pieces, one of which is in memory at a time.
         """
         waiting: dict[str, pd.DataFrame] = {}
         for name, piece in self._drawn():
@@ -64,13 +64,13 @@ class Drawing:
                 continue
             self._add_up(name, piece)
             yield name, in_own_form(piece, self.learned[name].forms)
-        for name in reversed(list(waiting)):  # a total may be of totals
+        for name in reversed(list(waiting)):  # totals can be totals of totals
             whole = self._with_totals(self.learned[name], waiting[name])
             self._add_up(name, whole)
             yield name, in_own_form(whole, self.learned[name].forms)
 
     def _totals_of(self, name: str) -> list[Total]:
-        """Totals to compute: none for rows that were given, nor where a condition is on a column that they change."""
+        """Totals to compute: none for given rows, or if a condition is on a column that they change."""
         table, asked = self.learned[name], {*self.asked.conditions.get(name, {})}
         tied = {str(total.column) for total in table.totals}
         laws = _laws_of(table) if tied and asked else None
@@ -78,7 +78,7 @@ class Drawing:
         return [] if name in self.asked.parents or asked & tied else list(table.totals)
 
     def _add_up(self, name: str, piece: pd.DataFrame) -> None:
-        """Count rows of a table in the totals of their parents."""
+        """Add rows of a table to the totals of their parents."""
         for parent in dict.fromkeys(link.parent for link in self.learned[name].plan.links()):
             for total in self._totals_of(parent):
                 if total.link.child == name:
@@ -87,7 +87,7 @@ class Drawing:
                     tally.add(parent_numbers(piece, rows_of, total.link), quantity(piece, total.parts))
 
     def _with_totals(self, table: LearnedTable, frame: pd.DataFrame) -> pd.DataFrame:
-        """A table with the columns that follow from its children."""
+        """A table with the columns computed from its children."""
         name, inside = table.plan.name, table.plan.main is None and table.model is not None
         laws = _laws_of(table)
         changed = self.written[name].frame if inside else with_lent(frame, laws, table.plan.main, self.tables)
@@ -105,7 +105,7 @@ class Drawing:
         return result
 
     def _drawn(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """All tables, parents first, as they are drawn."""
+        """All tables, parents first, before totals."""
         pointed = {link.parent for table in self.learned.values() for link in table.plan.links()}
         for number, (name, table) in enumerate(self.learned.items()):
             seed = child(self.seed, number)
@@ -127,7 +127,7 @@ class Drawing:
             yield name, self._restored(table, self.tables[name], child(seed, 6))
 
     def _pieces_of(self, table: LearnedTable, seed: np.random.SeedSequence) -> Iterator[pd.DataFrame]:
-        """The rows of a table in pieces, each for some of the parents; what a piece is does not depend on who asks."""
+        """The rows of a table in pieces, each for some of the parents; the pieces are always the same."""
         plan = table.plan
         assert plan.main is not None
         parent = self.written[plan.main.parent]
@@ -154,7 +154,7 @@ class Drawing:
             first, done, rows_left = end, done + len(piece), rows_left - len(own.frame)
 
     def _restored(self, table: LearnedTable, frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """The table with the columns that a law computes, and those that repeat columns of its parents."""
+        """The table with the columns computed by laws and those copied from its parents."""
         if table.plan.name in self.asked.parents or table.kept is not None:
             return frame[list(table.columns)]
         main = table.plan.main
@@ -179,7 +179,7 @@ class Drawing:
         return with_values(whole, totals, table.laws, number_of(seed))[list(table.columns)]
 
     def _repeated(self, table: LearnedTable, frame: pd.DataFrame) -> dict[Name, pd.Series]:
-        """Columns that repeat those of parents, unless a condition asks for something else."""
+        """Columns copied from parents, unless a condition overrides them."""
         asked = self.asked.conditions.get(table.plan.name, {})
         found: dict[Name, pd.Series] = {}
         for copied in table.copied:
@@ -193,7 +193,9 @@ class Drawing:
     def _write(
         self, table: LearnedTable, seed: np.random.SeedSequence, parent: Written | None = None, n_orphans: int = 0
     ) -> Written:
-        """Extended rows of one table; of one with parents, for some of them and with some that have none."""
+        """Extended rows of one table; for a table with parents, the rows of some parents and some rows without a
+        parent.
+        """
         plan, model = table.plan, table.model
         conditions = self.asked.conditions.get(plan.name, {})
 
@@ -222,7 +224,7 @@ class Drawing:
         return Written(frame, carried, {})
 
     def _n_orphans(self, table: LearnedTable) -> int:
-        """Rows to write without a parent: as many per row of the parent table as were learned."""
+        """Number of rows without a parent, in the learned ratio to the rows of the parent table."""
         assert table.plan.main is not None
         name = table.plan.main.parent
         kept = self.learned[name].kept is not None
@@ -230,11 +232,11 @@ class Drawing:
         return round(table.n_orphans * scale)
 
     def _kept_rows(self, kept: Kept, plan: TablePlan) -> Kept:
-        """The rows of a table that is kept as it is; or those of them that were given."""
+        """The rows of a kept table, or the given ones among them."""
         return kept.rows(self.asked.parents.get(plan.name), plan)
 
     def _given_parents(self, table: LearnedTable, seed: np.random.SeedSequence) -> pd.DataFrame:
-        """Extended rows of parents that were given; only the facts about their children are drawn."""
+        """Extended rows of given parents; only the facts about their children are drawn."""
         plan, real = table.plan, self.asked.parents[table.plan.name]
         missing = [name for name in (*plan.own, *plan.keys) if name not in real.columns]
         if missing:
@@ -255,9 +257,9 @@ class Drawing:
         wanted: Mapping[str, Ints] | None = None,
         keys_from: tuple[int, int] | None = None,
     ) -> pd.DataFrame:
-        """The table itself: further parents chosen, keys written, columns in their order.
+        """The finished table: further parents chosen, keys written, columns in their order.
 
-        For a piece, the caller says how often each further parent is wanted, by link, and the first key with its seed.
+        For a piece, the caller gives how often each further parent is used, by link, and the first key with its seed.
         """
         plan, rng = table.plan, np.random.default_rng(child(seed, 3))
         if table.kept is not None:
@@ -272,7 +274,7 @@ class Drawing:
         for link in plan.others:
             parent = self.written[link.parent]
             if not len(self.tables[link.parent]) and rows.has_parent(link) not in rows_of.frame:
-                rows_of, own = rows_of.first(0), own.iloc[:0]  # rows need a parent, and there is none
+                rows_of, own = rows_of.first(0), own.iloc[:0]  # rows need a parent, but there is none
                 self.written[plan.name] = rows_of
             places = children_of(parent.frame, link) if wanted is None else wanted[link.text]
             chosen = choose_parents(plan, rows_of, link, (parent, self.tables[link.parent], places), rng)
@@ -291,7 +293,7 @@ class Drawing:
         return so_far[list(plan.columns)]
 
     def _unrepeated(self, frame: pd.DataFrame, key: tuple[Name, ...], plan: TablePlan) -> pd.DataFrame:
-        """The table with a key of several columns that does not repeat: numbers go on, texts get a number."""
+        """The table with unique keys of several columns: numbers are increased, texts get a number appended."""
         pointing = {column for link in plan.links() for column in link.columns}
         own = [column for column in key if column not in pointing]
         counted = [c for c in own if pd.api.types.is_integer_dtype(frame[c].dtype)]
@@ -309,12 +311,12 @@ class Drawing:
 
 
 def _laws_of(table: LearnedTable) -> Laws | None:
-    """Laws between the columns of a table: of one without parents they are in its model."""
+    """Laws between the columns of a table; for a table without parents they are in its model."""
     return table.laws if table.plan.main is not None or table.model is None else table.model._check_fitted().codec.laws
 
 
 def piece_ends(counts: Ints) -> list[int]:
-    """Where pieces of the parents end, each with about `PIECE_ROWS` children; the last has all that are left."""
+    """Ends of the pieces of parents, each with about `PIECE_ROWS` children; the last piece has the rest."""
     if not len(counts):
         return [0]
     before = np.cumsum(counts) - counts
@@ -334,5 +336,5 @@ def _as_given(numbers: Ints, n: int, name: str) -> Ints:
 
 
 def number_of(seed: np.random.SeedSequence) -> int:
-    """A seed as one number."""
+    """A seed as an integer."""
     return int(seed.generate_state(1)[0])

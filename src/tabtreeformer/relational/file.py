@@ -1,4 +1,4 @@
-"""The file of tables that belong together: their links, and the members of each table's model under its number."""
+"""The file of a database: its links, and the members of each table's model under its number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_database(
     learned: Mapping[str, LearnedTable],
     privacy: Mapping[str, Any],
 ) -> None:
-    """Write all tables to one file, whole or not at all."""
+    """Write all tables to one file, atomically."""
     head = {
         "preset": preset,
         "links": [link.to_json() for link in links],
@@ -71,6 +71,6 @@ def blaming_file(path: str | os.PathLike[str]) -> Iterator[None]:
     except ArchiveError:
         raise
     except TabTreeFormerError as error:
-        raise ArchiveError(f"{os.fspath(path)} cannot be used: {error}") from error
+        raise ArchiveError(f"{os.fspath(path)} is invalid: {error}") from error
     except MISFITS as error:
-        raise ArchiveError(f"{os.fspath(path)} is damaged: its parts do not fit together ({error})") from error
+        raise ArchiveError(f"{os.fspath(path)} is damaged: its parts are inconsistent ({error})") from error

@@ -1,4 +1,4 @@
-"""New values in some columns of rows that keep laws: what laws compute from these follows."""
+"""Changes values in some columns of rows and updates the columns that laws compute from them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..laws import Laws
 
 Floats = NDArray[np.float64]
 Restore = Callable[[pd.DataFrame], pd.DataFrame]
-"""Rows as laws express them → whole rows."""
+"""Expressed rows → restored rows."""
 
 STEPS = 4
-"""How often a column is moved until what a law computes from it has the new value."""
+"""Maximum steps of moving a column until the column computed from it has the new value."""
 MAX_DECIMALS = 6
 
 
 def with_values(frame: pd.DataFrame, new: Mapping[Name, pd.Series], laws: Laws | None, seed: int) -> pd.DataFrame:
-    """The frame with new values in some columns, and what laws compute from these."""
+    """The frame with new values in some columns and in the columns computed from them."""
     changed = frame.copy()
     for name, values in new.items():
         changed[name] = values
@@ -34,7 +34,7 @@ def with_values(frame: pd.DataFrame, new: Mapping[Name, pd.Series], laws: Laws |
 
 
 def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int) -> pd.DataFrame:
-    """Rows with their columns `new` unchanged, if laws can be kept that way; what these are computed from is moved."""
+    """Rows with exactly the values `new`, if laws allow it; the columns that these are computed from are moved."""
 
     def restored(expressed: pd.DataFrame) -> pd.DataFrame:
         return laws.restore(expressed, np.random.default_rng(seed)).set_axis(frame.index)
@@ -56,7 +56,7 @@ def _followed(frame: pd.DataFrame, new: tuple[Name, ...], laws: Laws, seed: int)
 def _moved(
     expressed: pd.DataFrame, column: Name, new: Floats, restored: Restore, given: Sequence[Name]
 ) -> pd.DataFrame:
-    """Expressed rows in which a computed column has new values, as far as moving one column can give them."""
+    """Expressed rows in which a computed column has new values, as far as moving one column allows."""
     lever, slope = _lever(expressed, column, restored, given)
     if lever is None:
         return expressed
@@ -104,7 +104,7 @@ def _put(frame: pd.DataFrame, name: Name, numbers: Floats) -> pd.DataFrame:
 
 
 def like(numbers: Floats, column: pd.Series) -> pd.Series:
-    """Numbers in the dtype of a column, which stays as it is where they are missing and it cannot be."""
+    """Numbers in the dtype of a column, which keeps its value where they are missing and it cannot be."""
     if is_time(column):
         times = pd.Series(pd.to_datetime(numbers, unit="us"), index=column.index)
         return times.astype(column.dtype)
@@ -137,7 +137,7 @@ def is_measured(values: pd.Series) -> bool:
 
 
 def decimals_of(numbers: Floats) -> int:
-    """Decimals that the numbers have."""
+    """Number of decimals of the numbers."""
     known = numbers[~np.isnan(numbers)][:10_000]
     for places in range(MAX_DECIMALS):
         if np.abs(known - np.round(known, places)).max(initial=0) <= 1e-9 * max(1.0, np.abs(known).max(initial=0)):

@@ -1,4 +1,4 @@
-"""Fills missing values of given tables: parents first, then rows in the order of their places among siblings."""
+"""Fills missing values of given tables: parents first, then children in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rows import step
 def fill_gaps(
     learned: Mapping[str, LearnedTable], links: Sequence[Link], given: Any, seed: np.random.SeedSequence
 ) -> dict[str, pd.DataFrame]:
-    """All tables, with the missing values of learned columns filled and all others unchanged."""
+    """All tables with the missing values of learned columns filled; everything else is unchanged."""
     if not isinstance(given, Mapping) or set(given) != set(learned):
         raise ConfigError(f"impute takes all tables of the database: {', '.join(learned)}")
     own = {name: take_in(given[name])[0].reset_index(drop=True) for name in learned}
@@ -46,7 +46,7 @@ def fill_gaps(
 def _count_times(
     table: LearnedTable, tables: dict[str, pd.DataFrame], real: Mapping[str, pd.DataFrame], *, back: bool
 ) -> None:
-    """Times that are counted from one of the parent, as they are learned, or back."""
+    """Convert times relative to a parent's time to their learned form, or back."""
     main, name = table.plan.main, table.plan.name
     if main is None or not table.since:
         return
@@ -97,7 +97,7 @@ def _fill_once(
     tables: dict[str, pd.DataFrame],
     seed: np.random.SeedSequence,
 ) -> bool:
-    """Fill the first row with gaps of every parent, because the next row depends on it; False where there is none."""
+    """Fill the first incomplete row of every parent, because the next row depends on it; False if there is none."""
     plan, model = table.plan, table.model
     own = [column for column in plan.own if column != plan.order]
     frame = tables[plan.name]

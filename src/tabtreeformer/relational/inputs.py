@@ -1,4 +1,4 @@
-"""Prepares given tables: checks them, finds links, handles dangling keys, and makes two tables of one with groups."""
+"""Prepares given tables: checks them, finds links, handles dangling keys, splits a table with groups in two."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ..errors import ConfigError, SchemaError
 from .rows import can_be_missing
 
 GROUPS, ROWS = "groups", "rows"
-"""Names of the two tables that one table with a group column becomes."""
+"""Names of the two tables into which a table with a group column is split."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """One table whose rows belong together: its group column, and all columns in order."""
+    """A table with groups of rows: its group column, and all columns in order."""
 
     group: Name
     columns: tuple[Name, ...]
     constant: tuple[Name, ...] = ()
-    """Columns that are the same in all rows of a group."""
+    """Columns that are constant within each group."""
 
     def joined(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        """The two tables as one again."""
+        """Join the two tables."""
         merged = tables[ROWS].merge(tables[GROUPS], on=self.group, how="left", validate="many_to_one")
         return merged[list(self.columns)]
 
     def joined_pieces(self, pieces: Iterable[tuple[str, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
-        """The one table in pieces: the groups come before their rows."""
+        """Join the two tables in pieces; the groups come before their rows."""
         groups = pd.DataFrame()
         for name, piece in pieces:
             if name == GROUPS:
@@ -42,7 +42,7 @@ class Sequences:
                 yield self.joined({GROUPS: groups, ROWS: piece})
 
     def parted(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """The two tables of one with these columns."""
+        """Split a table with these columns in two."""
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
             raise SchemaError(f"the table lacks the column {absent[0]!r}")
@@ -61,9 +61,9 @@ class Sequences:
 
 
 def as_names(keep: Sequence[str]) -> tuple[str, ...]:
-    """Names of tables; a single text is an error, because its letters would be taken for names."""
+    """Names of tables; a single string is an error, because its letters would be read as names."""
     if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
-        raise ConfigError(f"keep takes a list of names of tables, e.g. ['countries'], got {keep!r}")
+        raise ConfigError(f"keep takes a list of table names, e.g. ['countries'], got {keep!r}")
     return tuple(keep)
 
 
@@ -83,21 +83,21 @@ def check_tables(frames: Mapping[str, pd.DataFrame]) -> None:
 def chosen_links(
     frames: Mapping[str, pd.DataFrame], links: Sequence[str | Link] | None, progress: Progress
 ) -> list[Link]:
-    """The links that were given, or those that are found, each with the reason."""
+    """The given links, or the detected ones with their reasons."""
     if links is not None:
         return [link if isinstance(link, Link) else parse_link(link, frames) for link in links]
     found = search_links(frames)
     for link in found.links:
         progress.note(f"link found: {link.text} ({link.why})")
     for link in found.left_out:
-        progress.note(f"link left out, because tables would point to each other in a cycle: {link.text}")
+        progress.note(f"link dropped, because tables would form a cycle: {link.text}")
     return found.links
 
 
 def without_dangling(
     frames: Mapping[str, pd.DataFrame], links: Sequence[Link], treatment: str, progress: Progress
 ) -> dict[str, pd.DataFrame]:
-    """The tables with dangling keys made missing, if asked for; otherwise dangling keys are an error."""
+    """The tables with dangling keys set to missing if requested; otherwise dangling keys are an error."""
     kept = dict(frames)
     for link in links:
         nowhere = dangling(kept, link)
@@ -106,10 +106,10 @@ def without_dangling(
         example = kept[link.child].loc[nowhere, list(link.columns)].iloc[0].tolist()
         if treatment == "error":
             raise SchemaError(
-                f"link {link.text!r}: {int(nowhere.sum()):,} rows of {link.child!r} point to no row, e.g. {example}; "
-                "clean them, or learn them as missing with dangling='missing'"
+                f"link {link.text!r}: {int(nowhere.sum()):,} rows of {link.child!r} have a key without a matching "
+                f"row, e.g. {example}; clean them, or learn them as missing with dangling='missing'"
             )
-        progress.note(f"{link.text}: {int(nowhere.sum()):,} keys that point to no row are learned as missing")
+        progress.note(f"{link.text}: {int(nowhere.sum()):,} keys without a matching row are learned as missing")
         frame = kept[link.child].copy()
         for column in link.columns:
             frame[column] = can_be_missing(frame[column]).mask(nowhere)
@@ -120,7 +120,7 @@ def without_dangling(
 def as_two_tables(
     frame: Any, group: Name, order: Any
 ) -> tuple[Sequences, dict[str, pd.DataFrame], list[Link], dict[str, Name]]:
-    """One table with groups as two: what is constant in a group, and its rows."""
+    """Split a table with groups in two: the constants of each group, and its rows."""
     if not isinstance(frame, pd.DataFrame) or group not in frame.columns:
         raise SchemaError(f"there is no column {group!r} to group by")
     if frame[group].isna().any():

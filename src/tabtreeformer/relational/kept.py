@@ -1,7 +1,7 @@
-"""Tables that are kept as they are: countries, products, circuits, whose rows are public and not about persons.
+"""Tables that are kept unchanged: countries, products, circuits, whose rows are public and not about people.
 
-Every new database has all of their rows, with their keys. How many rows of other tables belong to each is learned:
-where fewer units than the floor have them, the row gets what is usual for such rows.
+Every new database contains all of their rows and keys. The number of linked rows of each is learned; rows with linked
+rows of fewer units than the floor get the average of such rows.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .plan import TablePlan
 from .rows import Ints, can_be_missing
 
 MAX_KEPT = 100_000
-"""Rows of a table that is kept."""
+"""Maximum rows of a kept table."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A table as it is, and what its rows know of their children."""
+    """An unchanged table, and the facts about its rows' children."""
 
     table: pd.DataFrame
     facts: pd.DataFrame
 
     def rows(self, real: pd.DataFrame | None, plan: TablePlan) -> Kept:
-        """All rows; or those whose keys were given."""
+        """All rows, or those with given keys."""
         if real is None:
             return self
         keys = list(plan.keys)
@@ -41,12 +41,12 @@ class Kept:
         numbers = pd.MultiIndex.from_frame(self.table[keys]).get_indexer(pd.MultiIndex.from_frame(real[keys]))
         if (numbers < 0).any():
             example = real[keys].iloc[int(np.argmax(numbers < 0))].tolist()
-            raise SchemaError(f"table {plan.name!r} is kept as it is and has no row with the key {example}")
+            raise SchemaError(f"table {plan.name!r} is kept unchanged and has no row with the key {example}")
         taken = self.table.take(numbers).reset_index(drop=True)
         return Kept(taken, self.facts.take(numbers).reset_index(drop=True))
 
     def extended(self, plan: TablePlan, counts: Sequence[str], scale: float, rng: np.random.Generator) -> pd.DataFrame:
-        """Extended rows, with numbers of children for a database of another size."""
+        """Extended rows, with numbers of children scaled to another size."""
         own = self.table[list(plan.own)].set_axis([str(name) for name in plan.own], axis=1).reset_index(drop=True)
         facts = self.facts.assign(**{name: scaled(self.facts[name], scale, rng) for name in counts})
         return pd.concat([facts, own], axis=1)
@@ -68,18 +68,18 @@ def check_kept(keep: Sequence[str], plans: Mapping[str, TablePlan], sizes: Mappi
             raise ConfigError(f"keep names a table {name!r}; there are {', '.join(map(repr, plans))}")
         if plans[name].main is not None:
             parent = plans[name].main.parent  # type: ignore[union-attr]
-            raise ConfigError(f"table {name!r} belongs to {parent!r} and cannot be kept as it is")
+            raise ConfigError(f"table {name!r} has the parent {parent!r} and cannot be kept unchanged")
         if name == unit:
-            raise ConfigError(f"the rows of {name!r} are to be protected (unit) and cannot be kept as they are")
+            raise ConfigError(f"the rows of {name!r} are protected (unit) and cannot be kept unchanged")
         if sizes[name] > MAX_KEPT:
-            raise ConfigError(f"table {name!r} has {sizes[name]:,} rows; at most {MAX_KEPT:,} can be kept as they are")
+            raise ConfigError(f"table {name!r} has {sizes[name]:,} rows; at most {MAX_KEPT:,} can be kept unchanged")
 
 
 def keep_table(table: pd.DataFrame, facts: pd.DataFrame, supports: Mapping[str, Ints], floor: int) -> Kept:
-    """A table with what its rows know of their children, as far as enough units support it.
+    """A table with the facts about its rows' children, as far as enough units support them.
 
-    `supports` has the number of units with children of each row, by column of the facts. Where fewer units than the
-    floor support a fact, at least `floor` rows share their mean.
+    `supports` has the number of units with children of each row, by column of the facts. If fewer units than the floor
+    support a fact, at least `floor` rows share their mean.
     """
     shown = {}
     for name, support in supports.items():
@@ -87,7 +87,7 @@ def keep_table(table: pd.DataFrame, facts: pd.DataFrame, supports: Mapping[str, 
         few = int(((support < floor) & (support > 0)).sum())
         if floor > 1 and few:
             values = can_be_missing(values).copy()
-            # Together with the next ones, so that there are enough of them.
+            # Merged with the next ones, so that there are enough.
             by_support = np.argsort(np.where(support > 0, support, np.iinfo(np.int64).max), kind="stable")
             chosen = by_support[: max(few, min(floor, int((support > 0).sum())))]
             chosen = chosen[np.argsort(values.iloc[chosen].to_numpy(), kind="stable")]
@@ -98,7 +98,7 @@ def keep_table(table: pd.DataFrame, facts: pd.DataFrame, supports: Mapping[str, 
 
 
 def scaled(counts: pd.Series, scale: float, rng: np.random.Generator) -> pd.Series:
-    """Numbers of children times the scale as whole numbers, with the right sum: each is rounded up or down."""
+    """Numbers of children times the scale, rounded up or down so that the sum is right."""
     ends = np.cumsum(counts.to_numpy(dtype=np.float64) * scale)
     shifted = np.floor(np.concatenate([[0.0], ends]) + rng.random() * 0.999)
     return pd.Series(np.diff(shifted).astype(np.int64), index=counts.index, name=counts.name)

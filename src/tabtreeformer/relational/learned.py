@@ -1,4 +1,4 @@
-"""What is stored for one table of a database: its plan, its model, how its keys are written, and some dtypes."""
+"""What is stored for one table of a database: plan, model, key codecs and dtypes."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ class LearnedTable:
 
     plan: TablePlan
     model: TabTreeFormer | None
-    """None for a table of keys alone, where there is nothing to learn."""
+    """None for a table that consists of keys only."""
     given: tuple[str, ...]
-    """Extended columns that are known before a row is written."""
+    """Extended columns that are known before a row is drawn."""
     keys: TableCodec | None
     dtypes: Mapping[str, str]
-    """Dtypes of the columns that point to parents and of the one that orders rows, by their names as text."""
+    """Dtypes of the foreign keys and of the ordering column, by name."""
     n_rows: int
     n_orphans: int
     last_text: str | None = None
     """The largest value of the ordering column that enough rows reach, as text."""
     margins: Mapping[str, Margin] = field(default_factory=dict)
-    """How the numbers of children are distributed, by extended column."""
+    """Distribution of the number of children, by extended column."""
     columns: tuple[Name, ...] = ()
-    """All columns of the table, those that a law computes included."""
+    """All columns of the table, including those computed by laws."""
     laws: Laws | None = None
-    """Of a table with parents: the laws between its own columns."""
+    """For a table with parents: the laws between its own columns."""
     bounds: tuple[Bound, ...] = ()
     """Limits that parents set."""
     totals: tuple[Total, ...] = ()
-    """Columns that follow from children."""
+    """Columns computed from children."""
     copied: tuple[Copied, ...] = ()
-    """Columns that repeat those of a parent."""
+    """Columns copied from a parent."""
     balances: tuple[Balance, ...] = ()
-    """Columns that add up another from row to row."""
+    """Running totals."""
     since: tuple[Since, ...] = ()
-    """Times that are counted from one of the parent."""
+    """Times relative to a time of the parent."""
     facts: tuple[str, ...] = ()
-    """Extended columns that say something of children."""
+    """Extended columns with facts about children."""
     weights: tuple[Weight, ...] = ()
-    """How much values weigh by the children of the rows that have them."""
+    """Shares of children by the values of the rows' columns."""
     kept: Kept | None = None
-    """The table itself, where it is kept as it is."""
+    """The table itself if it is kept unchanged."""
     forms: tuple[Column, ...] = ()
-    """Columns of times and numbers that are written as texts or objects."""
+    """Columns of times and numbers that were given as texts or objects."""
 
     def write_keys(self, n: int, seed: int, start: int = 0) -> pd.DataFrame:
-        """Keys of n rows from row number `start` on, all different."""
+        """Unique keys for n rows, from row number `start` on."""
         if self.keys is None:
             return pd.DataFrame(index=range(n))
         rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ class LearnedTable:
         return self.keys.decode(ids, rng, RowNumbers(np.arange(start, start + n), seed))
 
     def dtype_of(self, column: Any) -> Any:
-        """Dtype of a column that points to a parent."""
+        """Dtype of a foreign key."""
         return dtype_of(self.dtypes[str(column)])
 
     @property
@@ -160,7 +160,7 @@ def completed(
     seed: np.random.SeedSequence,
     conditions: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Complete extended rows, given the columns of the context and conditions on others; values can be missing."""
+    """Complete extended rows, given the context columns and conditions on others; values can be missing."""
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     return complete_all(fitted, writer, partial, context, given=conditions)
@@ -169,7 +169,7 @@ def completed(
 def filled(
     model: TabTreeFormer, partial: pd.DataFrame, context: tuple[str, ...], seed: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Complete extended rows without missing values, except those of the context."""
+    """Complete extended rows without missing values, except in the context."""
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     return complete_all(fitted, writer, partial, context, fill=True)
@@ -182,7 +182,7 @@ def free_rows(
     fitted = model._check_fitted()
     writer = writer_of(fitted, model._sampling(), seed, lambda n: None)
     if fitted.forest is not None and not conditions:
-        # Exactly n rows are drawn: their shares are closer to the learned ones than those of a part of a larger block.
+        # Draw exactly n rows: their shares are closer to the learned ones than those of a part of a larger block.
         return complete_all(fitted, writer, pd.DataFrame(index=range(n)), ())
     asked = question(fitted, n, dict(conditions) or None, None, None, None)
     return together([answer(asked, writer, part) for part in blocks(n)])
@@ -204,7 +204,7 @@ def last_supported(values: pd.Series, floor: int) -> str:
 
 
 def pointing_dtypes(table: pd.DataFrame, plan: TablePlan) -> dict[str, str]:
-    """Dtypes of the columns that are not learned as they are."""
+    """Dtypes of the columns that are not learned directly."""
     pointing = [column for link in plan.links() for column in link.columns]
     ordering = [] if plan.order is None else [plan.order]
     return {str(column): dtype_name(table[column].dtype) for column in (*pointing, *ordering)}

@@ -1,4 +1,4 @@
-"""Fits a database, top to bottom: extended rows, the units that they belong to, one model per table."""
+"""Fits a database, from top to bottom: extended rows, their units, one model per table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NETWORK_SECTIONS = ("tree", "model", "train", "sampling")
 
 
 class OneTable(TabTreeFormer):
-    """The model of one table of a database: units are counted, and there is one verdict on the whole database."""
+    """The model of one table of a database. It counts units, and leaves the verdict to the database."""
 
     units_: Ints | None = None
 
@@ -44,25 +44,25 @@ class OneTable(TabTreeFormer):
         return replace(super()._request_of_fit(), units=self.units_)
 
     def _verdict(self, *_: Any) -> Any:
-        return no_verdict("the verdict is on the whole database", "off")
+        return no_verdict("the verdict covers the whole database", "off")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """Settings of a database, and how its tables are learned with them."""
+    """Fits the tables of a database with given settings."""
 
     preset: str
     settings: Mapping[str, Any]
     verbose: bool
     progress: Progress
     keep: tuple[str, ...] = ()
-    """Tables that are kept as they are."""
+    """Tables that are kept unchanged."""
     across: bool = True
-    """Whether columns of one table may follow from those of another."""
+    """Whether to search for laws across tables."""
 
     @property
     def table_preset(self) -> str:
-        """The preset of every table: trees where no privacy is asked for."""
+        """The preset of every table; `trees` if privacy is off."""
         privacy = self.settings.get("privacy", "balanced")
         changed = [name for name in NETWORK_SECTIONS if self.settings.get(name) is not None]
         return TREES if writes_trees(self.preset, privacy, changed) else self.preset
@@ -70,7 +70,7 @@ class Learner:
     def learn(
         self, given: Database, unit: str | None, seed: np.random.SeedSequence
     ) -> tuple[dict[str, LearnedTable], Units]:
-        """All tables, parents first, and the units that their rows belong to."""
+        """Fit all tables, parents first, and return them with the units of their rows."""
         columns = {name: tuple(frame.columns) for name, frame in given.tables.items()}
         source, laws, counted = given.described().expressed(self._constraints, self._floor(2), child(seed, 0))
         for name, found in laws.items():
@@ -133,7 +133,7 @@ class Learner:
     def _across(
         self, given: Database, extender: Extender, plan: TablePlan, rng: np.random.Generator
     ) -> tuple[tuple[Total, ...], tuple[Copied, ...]]:
-        """Columns of a table that follow from its children, and those that repeat columns of its parents."""
+        """Columns of a table that are computed from its children or copied from its parents."""
         if not self.across or self._constraints != "auto":
             return (), ()
         own = {name: _no_keys(given.tables[name], other) for name, other in extender.plans.items()}
@@ -168,9 +168,9 @@ class Learner:
         return tuple(found)
 
     def _as_it_is(self, extender: Extender, plan: TablePlan, extended: Extended, units: Units) -> LearnedTable:
-        """A table that is kept as it is, with what its rows know of their children."""
+        """A table that is kept unchanged, with the facts about its rows' children."""
         table = extender.tables[plan.name]
-        self.progress.note(f"table {plan.name}: its {len(table):,} rows are kept as they are")
+        self.progress.note(f"table {plan.name}: its {len(table):,} rows are kept unchanged")
         supports: dict[str, Ints] = {}
         for link, names in extender.facts_by_link(plan.name).items():
             pairs = pd.DataFrame({"parent": extender.parents[link.text], "unit": units.numbers[link.child]})
@@ -192,14 +192,16 @@ class Learner:
         )
 
     def _hint(self, plan: TablePlan, extended: Extended) -> None:
-        """Say what protection costs a small table to which others belong, and the way out."""
+        """Note what protection costs a small parent table, and how to avoid it."""
         if len(extended.frame) == 1:
-            self.progress.note(f"table {plan.name}: its only row is constant, and is written as it is, except for keys")
+            self.progress.note(
+                f"table {plan.name}: its only row is constant, and is written unchanged, except for keys"
+            )
             return
         if plan.main is None and extended.counts and len(extended.frame) < MIN_UNITS and self._floor(2) > 1:
             self.progress.note(
-                f"table {plan.name}: values that fewer than {self._floor(2)} of its rows have are not written; if its "
-                f"rows are public and not about persons, keep them as they are with keep=[{plan.name!r}]"
+                f"table {plan.name}: values of fewer than {self._floor(2)} of its rows are not written; if its rows "
+                f"are public and not about people, keep them unchanged with keep=[{plan.name!r}]"
             )
 
     def _kept(
@@ -210,7 +212,7 @@ class Learner:
         extended: Extended,
         model: TabTreeFormer | None,
     ) -> LearnedTable:
-        """What is stored for a table besides its model."""
+        """What is stored for a table in addition to its model."""
         table = tables[plan.name]
         tokens = configure(self.preset, self._token_settings(), max(len(table), 2), None, 2).tokens
         floor = tokens.rare_floor
@@ -229,13 +231,13 @@ class Learner:
         )
 
     def _capped(self, name: str, extended: Extended, units: Ints) -> tuple[Extended, Ints]:
-        """Row numbers, without the excess rows of units that have too many."""
+        """Row numbers, without the excess rows of large units."""
         kept = within_cap(units)
         if self._floor(len(units)) < 2 or len(kept) == len(units):
             return extended, units
         self.progress.note(
-            f"table {name}: {len(units) - len(kept):,} rows are not learned from, because no unit counts with more "
-            f"than {cap_of(len(units)):,} of them"
+            f"table {name}: {len(units) - len(kept):,} rows are dropped, because at most {cap_of(len(units)):,} are "
+            "learned per unit"
         )
         frame = extended.frame.take(kept).reset_index(drop=True)
         return replace(extended, frame=frame), units[kept]
@@ -255,7 +257,7 @@ class Learner:
         settings = {**self.settings, "budget_seconds": budget}
         if plan.main is not None:
             settings["constraints"] = None  # laws of a table with parents are stored outside its model
-            # Prompts would have to be weighted for every partly given row, which takes 20 times as long as the rest.
+            # No prompts: weighting them for every partial row would take 20 times as long as everything else.
             if self.table_preset != TREES:
                 settings.setdefault("tree", "none")
         model = OneTable(self.table_preset, drawn[0], random_state=seed, verbose=self.verbose, **settings)
@@ -277,11 +279,11 @@ class Learner:
 
 
 def _no_keys(frame: pd.DataFrame, plan: TablePlan) -> list[Name]:
-    """Columns that hold no keys."""
+    """Columns that are not keys."""
     keys = {column for link in plan.links() for column in link.columns} | {*plan.keys}
     return [column for column in frame.columns if column not in keys]
 
 
 def _weighed(plan: TablePlan, schema: Schema) -> dict[str, bool]:
-    """Own columns under the names that they are learned by, and whether they are measured; others hold labels."""
+    """Own columns under their learned names, and whether each is a quantity (otherwise it holds labels)."""
     return {str(name): schema.column(name).kind in MEASURED for name in plan.own if name != plan.order}

@@ -1,4 +1,6 @@
-"""The rows of each table as they are learned: extended by what they carry, ask for and know of their children."""
+"""Extended rows: the rows of a table with context from parents, features of further parents, and facts
+about children.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,20 @@ from .rows import Groups, Ints
 
 @dataclass(frozen=True)
 class Extended:
-    """Rows of a table as they are learned."""
+    """The extended rows of a table, as they are learned."""
 
     frame: pd.DataFrame
     given: tuple[str, ...]
-    """Columns that are known before a row is written."""
+    """Columns that are known before a row is drawn."""
     groups: Groups | None
     n_orphans: int = 0
     counts: tuple[str, ...] = ()
     """Columns that count children."""
     facts: tuple[str, ...] = ()
-    """Columns that say something of children, those that count them included."""
+    """Columns with facts about children, including their number."""
 
     def described(self, plan: TablePlan) -> str:
-        """What is about to be learned, for progress messages."""
+        """A description for progress messages."""
         parts = [f"{len(self.frame):,} rows"]
         if plan.main is not None:
             by = "" if plan.order is None else f", ordered by {plan.order}"
@@ -39,14 +41,14 @@ class Extended:
         parts += [f"{link.parent} chosen among existing rows" for link in plan.others]
         return "; ".join(parts)
 
-    """Rows that point to no parent by the main link."""
+    """Rows without a parent by the main link."""
 
 
 class Extender:
     """Makes the extended rows of all tables, parents first."""
 
     def __init__(self, tables: Tables, plans: Mapping[str, TablePlan], *, fixed: bool = False) -> None:
-        """With `fixed` plans nothing is searched for in the rows."""
+        """If plans are `fixed`, nothing is inferred from the rows."""
         self.tables, self.plans = tables, dict(plans)
         self.parents: dict[str, Ints] = {
             link.text: parent_numbers(tables[link.child], tables[link.parent], link)
@@ -60,7 +62,7 @@ class Extender:
             self.plans[name] = replace(plan, affinities=self._affinities(plan))
 
     def _carry(self, plan: TablePlan) -> pd.DataFrame:
-        """What children may carry from each row: its own columns and those that it carries itself."""
+        """The context for children: the row's own columns and its own context."""
         own = self.tables[plan.name][list(plan.own)].reset_index(drop=True)
         own.columns = pd.Index([rows.carried(plan.name, column) for column in plan.own])
         if plan.main is None:
@@ -92,7 +94,7 @@ class Extender:
         given = tuple(str(column) for part in parts for column in part.columns)
         order = np.arange(len(table)) if groups is None else groups.order
         facts = [self._facts(link).take(order).reset_index(drop=True) for link in self._links_to(name)]
-        if plan.main is None:  # first, so that parents' columns are drawn with the weight of their children
+        if plan.main is None:  # first, so that parents' columns are drawn given the number of children
             parts += facts
         parts.append(own)
         parts += [self._asked(plan, link).take(order).reset_index(drop=True) for link in plan.others]
@@ -110,14 +112,14 @@ class Extender:
         return Extended(frame, given, groups, n_orphans, counts, known)
 
     def facts_by_link(self, name: str) -> dict[Link, list[str]]:
-        """What the rows of a table know of their children, by link."""
+        """Facts about the children of each row, by link."""
         return {link: [str(column) for column in self._facts(link).columns] for link in self._links_to(name)}
 
     def _links_to(self, name: str) -> list[Link]:
         return [link for plan in self.plans.values() for link in plan.links() if link.parent == name]
 
     def _asked(self, plan: TablePlan, link: Link) -> pd.DataFrame:
-        """What rows ask of a further parent: its columns as they are in the data."""
+        """Features of further parents, as in the data."""
         parents = self.parents[link.text]
         names = list(plan.wanted[link.text])
         asked = rows.take_rows(self.tables[link.parent][names].reset_index(drop=True), parents)
@@ -125,7 +127,9 @@ class Extender:
         return asked.assign(**{rows.has_parent(link): parents >= 0}) if (parents < 0).any() else asked
 
     def _levels(self, plan: TablePlan, link: Link) -> pd.DataFrame:
-        """The number of links from a row to one that points to none, and what it asks of the row that it points to."""
+        """For each row of a self-linked table: the number of links to the top, and the features of the row it points
+        to.
+        """
         parents = self.parents[link.text]
         level = np.where(parents < 0, 0, -1)
         level[parents == np.arange(len(parents))] = 0
@@ -147,7 +151,7 @@ class Extender:
         return asked.assign(**{rows.LEVEL: level})
 
     def _facts(self, link: Link) -> pd.DataFrame:
-        """What the parents of a link know of their children."""
+        """Facts that parents have about their children by one link."""
         child, parents = self.plans[link.child], self.parents[link.text]
         table = self.tables[link.child].reset_index(drop=True)
         ordering = table[child.order] if child.main == link and child.order is not None else None
@@ -156,7 +160,7 @@ class Extender:
 
 
 def extended_schema(extended: Extended, schemas: Mapping[str, Schema], plan: TablePlan) -> Schema:
-    """Kinds of the extended columns: those of the columns that they come from, counts and places as numbers."""
+    """Schema of the extended columns: each has the kind of its source; counts and positions are numbers."""
     inferred = Schema.infer(rows.twice_if_alone(extended.frame))
     sources = _sources(schemas, plan)
     columns = []
@@ -172,7 +176,7 @@ def extended_schema(extended: Extended, schemas: Mapping[str, Schema], plan: Tab
 
 
 def _sources(schemas: Mapping[str, Schema], plan: TablePlan) -> dict[str, str]:
-    """Kinds of the columns that extended columns are taken from."""
+    """Schemas of the source columns of extended columns."""
     own = {str(name): schemas[plan.name].column(name).kind for name in plan.own}
     kinds = own | {rows.previous(name): kind for name, kind in own.items()}
     kinds |= {rows.carried(table, name): schemas[table].column(name).kind for table, name in plan.context}

@@ -1,7 +1,8 @@
-"""The distribution of the numbers of children: what is drawn per parent is slightly biased, which shows in sums.
+"""The distribution of the number of children. Drawn numbers are slightly biased, which shows in sums, so they are
+corrected.
 
 Numbers of children that at least `floor` parents have are stored with their shares; rarer ones are merged with their
-neighbours into their mean. Which parents have many children stays as it was drawn.
+neighbours and replaced by the mean. The ranking of the parents is not changed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 Margin = Sequence[tuple[float, float]]
-"""Ascending numbers of children, each with its share of the parents."""
+"""Numbers of children, ascending, each with its share of the parents."""
 
 MAX_RATIO = 2.0
-"""The largest numbers of children are clipped to this many times the largest one that enough parents have."""
+"""Numbers of children are clipped to this multiple of the largest one that enough parents have."""
 
 
 def learn_margin(counts: pd.Series, floor: int) -> list[tuple[float, float]]:
@@ -23,7 +24,7 @@ def learn_margin(counts: pd.Series, floor: int) -> list[tuple[float, float]]:
     children = counts.to_numpy(dtype=np.float64)
     if (
         1 < floor <= len(children)
-    ):  # a parent with thousands of children would show in the mean of the few that it is merged with
+    ):  # a parent with thousands of children would be visible in the mean of the merged group
         children = np.minimum(children, MAX_RATIO * np.sort(children)[-floor])
     numbers, n_parents = np.unique(children, return_counts=True)
     merged: list[list[float]] = []  # sum of children, parents
@@ -40,7 +41,7 @@ def learn_margin(counts: pd.Series, floor: int) -> list[tuple[float, float]]:
 
 
 def with_margin(drawn: pd.Series, margin: Margin, rng: np.random.Generator) -> pd.Series:
-    """Drawn numbers of children moved to the margin: the rank of each parent stays, ties are broken at random."""
+    """Map drawn numbers of children to the margin: ranks are kept, ties are broken at random."""
     n = len(drawn)
     order = np.lexsort((rng.random(n), drawn.fillna(0).to_numpy(dtype=np.float64)))
     levels = np.array([level for level, _ in margin])

@@ -1,8 +1,8 @@
-"""Chooses further parents of rows: each row asks for features, each parent offers a number of places.
+"""Assigns further parents to rows: each row has wanted features, each parent a number of places.
 
-Each row of the child was written together with the features of the parent that it wants (the country of its driver,
-the years in which that driver was active). Parents with such features and free places are assigned to these rows:
-exactly equal features first, near ones next, and whatever is left at the end.
+Each child row is drawn together with the features of its further parent (the country of its driver, the years in which
+that driver was active). Parents with these features and free places are assigned to the rows: exact matches first, then
+near ones, then the rest.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 SWAP_ROUNDS = 30
-"""Maximum number of rounds in which rows that must not share a parent swap theirs with other rows."""
+"""Maximum rounds in which rows that must not share a parent swap theirs with other rows."""
 
 
 def fitted_places(wanted: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
-    """Places per parent that add up to the number of rows, as near to the wanted ones as possible.
+    """Places per parent that add up to the number of rows, as close to the wanted ones as possible.
 
-    What is too much or too little is spread over parents that have places, in proportion to them: parents without any
-    stay without.
+    The difference is spread over parents with places, in proportion to them; parents without places stay without.
     """
     places = wanted.astype(np.int64).clip(min=0)
     if not places.sum():
@@ -39,13 +38,13 @@ def fitted_places(wanted: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
 
 
 def as_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The frame with these columns as texts, so that numbers that are labels have no order."""
+    """The frame with these columns as texts, so that numeric labels have no order."""
     texts = {name: frame[name].map(as_text, na_action="ignore").astype(object) for name in names}
     return frame.assign(**texts)
 
 
 def as_text(value: object) -> str:
-    """A label as text; a whole number that pandas made a float, beside gaps, has no decimals."""
+    """A label as text; integers that pandas stores as floats because of missing values get no decimals."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -58,8 +57,7 @@ def match(
 ) -> Ints:
     """The parent of each row (N,), so that parent i is taken `places[i]` times; places add up to N.
 
-    `asked` and `offered` have the same columns. Rows with the same number in `apart` get different parents as far as
-    that is possible.
+    `asked` and `offered` have the same columns. Rows with the same number in `apart` get different parents if possible.
     """
     rows = np.arange(len(asked))
     slots = np.repeat(np.arange(len(offered)), places)
@@ -110,7 +108,7 @@ def _deal(
     slot_line: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[Ints, Ints]:
-    """Pairs of rows and slots with equal labels; along the line, the k-th of one side gets the k-th of the other."""
+    """Pair rows and slots with equal labels; sorted along the line, the k-th of one side gets the k-th of the other."""
     both = np.concatenate([row_labels, slot_labels])
     group = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1) if both.shape[1] else np.zeros(len(both), int)
     row_group, slot_group = group[: len(row_labels)], group[len(row_labels) :]
@@ -122,7 +120,7 @@ def _deal(
     picked: list[tuple[Ints, Ints]] = []
     for number in np.flatnonzero((counts[0] > 0) & (counts[1] > 0)):
         n = int(min(counts[0][number], counts[1][number]))
-        # Evenly spread ones of the larger side, so that both cover the line.
+        # Take evenly spread elements of the larger side, so that both cover the line.
         sides = [order[starts[k][number] :][: counts[k][number]] for k, order in enumerate((row_order, slot_order))]
         picked.append(tuple(side[_spread(len(side), n, rng)] for side in sides))  # type: ignore[arg-type]
     if not picked:

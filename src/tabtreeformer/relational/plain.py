@@ -1,6 +1,6 @@
-"""Dates and numbers that are texts or Python objects: learned as dates and numbers, written as they were.
+"""Dates and numbers stored as texts or Python objects: learned as dates and numbers, written in their original form.
 
-A CSV has its dates as texts. Orders, limits by a parent and totals need times and numbers that pandas computes with.
+In a CSV file dates are texts, but orders, limits and totals need times and numbers that pandas can compute with.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .rows import twice_if_alone
 from .source import Database
 
 Forms = tuple[Column, ...]
-"""Columns of a table as they were given."""
+"""The original form of a table's columns."""
 
 
 def in_plain_forms(
     tables: Tables, links: Sequence[Link], schemas: Mapping[str, Schema], orders: Mapping[str, Name]
 ) -> tuple[Database, dict[str, Forms]]:
-    """A database that can be learned, and the columns of each table as they were given."""
+    """The tables in plain form, and the original form of their columns."""
     _check_named(tables, orders)
     forms = find_forms(tables, schemas, links, orders)
     plain = {name: in_plain_form(frame, forms[name]) for name, frame in tables.items()}
@@ -50,7 +50,7 @@ def _check_named(tables: Tables, orders: Mapping[str, Name]) -> None:
 def find_forms(
     tables: Tables, schemas: Mapping[str, Schema], links: Sequence[Link], orders: Mapping[str, Name]
 ) -> dict[str, Forms]:
-    """Columns of each table that are learned in another form; keys stay as they are."""
+    """Find the columns of each table that are learned in another form; keys are not changed."""
     keys = {(link.child, column) for link in links for column in link.columns}
     keys |= {(link.parent, column) for link in links for column in link.key}
     found: dict[str, Forms] = {}
@@ -67,14 +67,14 @@ def find_forms(
 
 
 def _has_other_form(values: pd.Series, column: Column) -> bool:
-    """Whether pandas does not compute with the values as they are."""
+    """Whether pandas cannot compute with the values directly."""
     if column.sort == "time":
         return not pd.api.types.is_datetime64_any_dtype(values.dtype)
     return column.sort == "number" and not pd.api.types.is_numeric_dtype(values.dtype)
 
 
 def in_plain_form(frame: pd.DataFrame, forms: Forms) -> pd.DataFrame:
-    """The frame with times and numbers in place of the texts or objects."""
+    """The frame with texts or objects converted to times and numbers."""
     changed = {column.name: _plain(frame[column.name], column) for column in forms if column.name in frame.columns}
     return _with(frame, changed)
 
@@ -93,7 +93,7 @@ def _plain(values: pd.Series, column: Column) -> pd.Series:
 
 
 def in_own_form(frame: pd.DataFrame, forms: Forms) -> pd.DataFrame:
-    """The frame with times and numbers written as they were given."""
+    """The frame with times and numbers in their original form."""
     changed = {}
     for column in forms:
         values = frame[column.name]
@@ -118,7 +118,7 @@ def _with(frame: pd.DataFrame, changed: Mapping[Name, pd.Series]) -> pd.DataFram
 
 
 def _described_again(schemas: Mapping[str, Schema], plain: Tables, forms: Mapping[str, Forms]) -> dict[str, Schema]:
-    """Schemas that were given, with the columns that are learned in another form described again."""
+    """The given schemas, with converted columns described again."""
     changed = {}
     for name, schema in schemas.items():
         columns = {c.name: c for c in schema.columns}

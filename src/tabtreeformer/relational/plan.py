@@ -1,4 +1,4 @@
-"""What is decided about each table before anything is learned: its keys, its parents, its order within a parent."""
+"""Decisions about each table before anything is learned: its keys, its parents, its order within a parent."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..data.links import Link, Name, Tables
 from ..data.schema import IDENTIFIER, MEASURED, NUMERIC, Schema
 
 MAX_CONTEXT = 12
-"""Maximum columns of parents and grandparents that a child's row carries."""
+"""Maximum columns of parents and grandparents in a child's context."""
 MAX_WANTED = 6
-"""Maximum columns of a further parent that a child's row asks for."""
+"""Maximum wanted features of a further parent."""
 RUNNING_SHARE = 0.8
 """A column orders the rows of a parent if it numbers them 1 to n for at least this share of the parents."""
 AFFINITY = 0.4
-"""Minimum share of a column's variance between the parents of a link for it to help choose a parent."""
+"""A column helps to choose a parent if at least this share of its variance is between parents."""
 MAX_AFFINITIES = 2
 MAX_SUMMED, MIN_SUMMED_ROWS = 3, 2.0
-"""Maximum number of columns whose mean so far a row carries, and the rows per parent from which that pays off."""
+"""Maximum number of columns with a running mean in the context, and the rows per parent from which this pays off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,32 +32,32 @@ class TablePlan:
     name: str
     columns: tuple[Name, ...]
     keys: tuple[Name, ...]
-    """Columns that get new values, each once: the key that other tables point to, and other identifiers."""
+    """Columns with new unique values: the key that other tables refer to, and other identifiers."""
     own: tuple[Name, ...]
     """Columns that are learned."""
     main: Link | None = None
-    """The link to the parent whose rows the table's rows are written for, one after the other."""
+    """The link to the parent for whose rows this table's rows are drawn."""
     others: tuple[Link, ...] = ()
-    """Links to further parents, which are chosen among those that are there."""
+    """Links to further parents, which are chosen among existing rows."""
     loop: Link | None = None
     """The link of the table to itself."""
     order: Name | None = None
-    """Column by which the rows of a parent are ordered; without one they keep the order of the table."""
+    """Column that orders the rows of a parent; without one they keep the order of the table."""
     summed: tuple[Name, ...] = ()
-    """Columns whose mean over the rows before a row carries."""
+    """Columns whose mean over the previous rows is part of the context."""
     context: tuple[tuple[str, Name], ...] = ()
-    """Columns that a row carries from its parent and grandparents: table and column."""
+    """Context columns from parent and grandparents: table and column."""
     wanted: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
-    """Columns of each further parent that a row asks for, by the text of the link."""
+    """Wanted features of each further parent, by the text of the link."""
     affinities: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
-    """Columns of the row, its context included, in which rows of the same further parent are alike."""
+    """Columns of the row, including its context, in which rows of the same further parent are similar."""
     labels: Mapping[str, tuple[Name, ...]] = field(default_factory=dict)
-    """Of the wanted columns, those that are labels and not quantities, by the text of the link."""
+    """The wanted features that are labels and not quantities, by the text of the link."""
     apart: tuple[str, ...] = ()
     """Further links, by their texts, in which no parent occurs twice under the same main parent."""
 
     joint_keys: tuple[tuple[Name, ...], ...] = ()
-    """Keys of several columns that other tables point to, none of whose columns is a key alone."""
+    """Composite keys that other tables refer to, none of whose columns is a key on its own."""
 
     def links(self) -> tuple[Link, ...]:
         """All links to parents."""
@@ -161,7 +161,7 @@ def _plan(
 
 
 def _main_link(frame: pd.DataFrame, upward: Sequence[Link]) -> Link | None:
-    """The link without gaps whose parents have the fewest rows each: short sequences are learned best."""
+    """The link without missing values and with the fewest rows per parent: short sequences are learned best."""
 
     def cost(link: Link) -> tuple[bool, int]:
         sizes = frame.groupby(list(link.columns), sort=False).size()
@@ -173,7 +173,7 @@ def _main_link(frame: pd.DataFrame, upward: Sequence[Link]) -> Link | None:
 def _key_columns(
     frame: pd.DataFrame, schema: Schema, links: Sequence[Link], learned: set[Name | None]
 ) -> tuple[Name, ...]:
-    """Columns that get new values, each once: identifiers, and what the links to the table need of their keys."""
+    """Columns with new unique values: identifiers, and the keys that links refer to."""
     referenced = {column for link in links for column in link.key}
     keys = [
         column
@@ -185,7 +185,7 @@ def _key_columns(
 
 
 def _joint_keys(frame: pd.DataFrame, links: Sequence[Link], keys: Sequence[Name]) -> tuple[tuple[Name, ...], ...]:
-    """Keys of several columns none of which is a key alone."""
+    """Composite keys none of whose columns is a key on its own."""
     alone = {column for column in keys if frame[column].is_unique}
     several = dict.fromkeys(link.key for link in links if len(link.key) > 1)
     return tuple(key for key in several if not alone & set(key))
@@ -225,7 +225,7 @@ def _rising(frame: pd.DataFrame, main: Link, own: Sequence[Name], several: pd.In
 def _summed(
     frame: pd.DataFrame, schema: Schema, main: Link | None, own: Sequence[Name], order: Name | None
 ) -> tuple[Name, ...]:
-    """The first numbers of the table, where parents have several rows."""
+    """The first numeric columns, if parents have several rows."""
     if main is None or frame.groupby(list(main.columns), sort=False).size().mean() < MIN_SUMMED_ROWS:
         return ()
     numbers = [c for c in own if c != order and schema.column(c).kind == NUMERIC]
@@ -234,7 +234,7 @@ def _summed(
 
 
 def _context(main: Link, plans: Mapping[str, TablePlan]) -> tuple[tuple[str, Name], ...]:
-    """Own columns of the parent, then what it carries from its own parent."""
+    """Own columns of the parent, followed by its own context."""
     parent = plans[main.parent]
     own = tuple((parent.name, column) for column in parent.own)
     return (*own, *parent.context)[:MAX_CONTEXT]
@@ -247,7 +247,9 @@ def _come_once(frame: pd.DataFrame, main: Link, link: Link) -> bool:
 
 
 def find_affinities(rows: pd.DataFrame, parents: np.ndarray[Any, Any]) -> tuple[Name, ...]:
-    """Numbers and times in which rows of the same parent are similar: most of their variance is between parents."""
+    """Find numbers and times in which rows of the same parent are similar: most of their variance is
+    between parents.
+    """
     found = []
     known = parents >= 0
     for column in rows.columns:
@@ -261,7 +263,7 @@ def find_affinities(rows: pd.DataFrame, parents: np.ndarray[Any, Any]) -> tuple[
         means = numbers.groupby(parents[known]).transform("mean")
         total = float(numbers.var())
         share = 1 - float((numbers - means).var()) / total if total > 0 else 0.0
-        # A parent with few rows explains them by chance alone.
+        # A parent with few rows explains them by chance.
         free = len(np.unique(parents[known])) / max(int(known.sum()), 1)
         if share - free > AFFINITY * (1 - free):
             found.append((share, column))

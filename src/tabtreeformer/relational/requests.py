@@ -1,4 +1,4 @@
-"""What a call of `sample` asks for: sizes of tables, conditions on columns, parents to write children for."""
+"""The arguments of `sample`: sizes of tables, conditions on columns, parents to write children for."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .rows import n_children
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What one call of `sample` asks for."""
+    """The checked arguments of one call of `sample`."""
 
     sizes: Mapping[str, int]
     """Rows of the tables without parents."""
     conditions: Mapping[str, Mapping[str, Any]]
     """Conditions on columns, by table: values, lists, ranges."""
     parents: Mapping[str, pd.DataFrame]
-    """Rows to write children for, by table."""
+    """Given parent rows, by table."""
     counts: Mapping[str, Mapping[str, Any]]
-    """Numbers of children: by parent table, its column that counts them and one number or one per parent."""
+    """Numbers of children: by parent table, the counting column and one number, or one per parent."""
     scale: float = 1.0
-    """Size of the new database compared with the fitted one."""
+    """Size of the new database relative to the fitted one."""
 
     @classmethod
     def of(
@@ -40,19 +40,19 @@ class Asked:
         given: Mapping[str, Any] | None,
         children: Mapping[str, Any] | None,
     ) -> Asked:
-        """Check what was asked."""
+        """Check the arguments."""
         conditions, parents = conditions_of(learned, given)
         sizes, scale = sizes_of(learned, n, scale)
         counts = counts_of(learned, children)
         return cls(sizes=sizes, conditions=conditions, parents=parents, counts=counts, scale=scale)
 
     def fixed_counts(self, table: str) -> Mapping[str, Any]:
-        """Columns of a parent that count children and whose numbers were given."""
+        """Counting columns of a parent with given numbers of children."""
         return self.counts.get(table, {})
 
 
 def counts_of(learned: Mapping[str, LearnedTable], children: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """Numbers of children that were given, by parent table and column."""
+    """The given numbers of children, by parent table and column."""
     counts: dict[str, dict[str, Any]] = {}
     for name, number in (children or {}).items():
         main = learned[name].plan.main if name in learned else None
@@ -61,7 +61,9 @@ def counts_of(learned: Mapping[str, LearnedTable], children: Mapping[str, Any] |
             raise ConfigError(f"children must name tables with parents ({', '.join(named)}), got {name!r}")
         numbers = np.atleast_1d(np.asarray(number))
         if numbers.dtype.kind not in "iu" or (numbers < 0).any() or numbers.ndim > 1:
-            raise ConfigError(f"children[{name!r}] must be a whole number from 0, or one per parent, got {number!r}")
+            raise ConfigError(
+                f"children[{name!r}] must be a whole number of at least 0, or one per parent, got {number!r}"
+            )
         counts.setdefault(main.parent, {})[n_children(main)] = numbers
     return counts
 
@@ -69,7 +71,7 @@ def counts_of(learned: Mapping[str, LearnedTable], children: Mapping[str, Any] |
 def sizes_of(
     learned: Mapping[str, LearnedTable], n: Mapping[str, int] | int | None, scale: float
 ) -> tuple[dict[str, int], float]:
-    """Rows of the tables without parents, and the size of the database compared with the fitted one."""
+    """Numbers of rows of tables without parents, and the relative size of the database."""
     every = {name: table for name, table in learned.items() if table.plan.main is None}
     roots = {name: table for name, table in every.items() if table.kept is None}
     kept = {name: table.n_rows for name, table in every.items() if table.kept is not None}
@@ -77,20 +79,20 @@ def sizes_of(
         raise ConfigError(f"scale must be above 0, got {scale!r}")
     if isinstance(n, int):
         if not roots:
-            raise ConfigError(f"all tables without parents are kept as they are ({', '.join(kept)}); give scale")
+            raise ConfigError(f"all tables without parents are kept unchanged ({', '.join(kept)}); give scale")
         if len(roots) != 1:
-            raise ConfigError(f"say of which table: sample({{'{next(iter(roots))}': {n}}})")
+            raise ConfigError(f"name the table: sample({{'{next(iter(roots))}': {n}}})")
         n = {next(iter(roots)): n}
     asked = dict(n or {})
     for name, count in asked.items():
         if name in kept:
-            raise ConfigError(f"table {name!r} is kept as it is, with its {kept[name]:,} rows; leave it out")
+            raise ConfigError(f"table {name!r} is kept unchanged, with its {kept[name]:,} rows; leave it out")
         if name not in roots:
             raise ConfigError(
                 f"the number of rows can be given for tables without parents ({', '.join(roots)}), not for {name!r}"
             )
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ConfigError(f"the number of rows of {name!r} must be a whole number from 1, got {count!r}")
+            raise ConfigError(f"the number of rows of {name!r} must be a whole number of at least 1, got {count!r}")
     if asked:
         scale = float(np.mean([asked[name] / roots[name].n_rows for name in asked]))
     sizes = {name: asked.get(name, max(round(scale * table.n_rows), 1)) for name, table in roots.items()}
@@ -98,7 +100,7 @@ def sizes_of(
 
 
 def _by_law(learned: Mapping[str, LearnedTable], place: object) -> str:
-    """What computes a column, if a law between the columns of its table does."""
+    """The law that computes a column, as part of an error message."""
     table, _, column = str(place).partition(".")
     laws = learned[table].laws if table in learned else None
     law = None if laws is None else {str(name): law for name, law in laws.by_column().items()}.get(column)
@@ -108,7 +110,7 @@ def _by_law(learned: Mapping[str, LearnedTable], place: object) -> str:
 def conditions_of(
     learned: Mapping[str, LearnedTable], given: Mapping[str, Any] | None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, pd.DataFrame]]:
-    """Conditions by table, and tables of parents that were given."""
+    """Conditions by table, and given tables of parents."""
     conditions: dict[str, dict[str, Any]] = {}
     real: dict[str, pd.DataFrame] = {}
     for place, value in (given or {}).items():
@@ -125,12 +127,12 @@ def conditions_of(
             )
         if learned[table].kept is not None:
             raise ConfigError(
-                f"table {table!r} is kept as it is and takes no conditions; give the rows to write children for, e.g. "
+                f"table {table!r} is kept unchanged and takes no conditions; give the rows to write children for, e.g. "
                 f"given={{{table!r}: rows}}"
             )
         if learned[table].plan.order is not None and column == str(learned[table].plan.order):
             raise ConfigError(f"{place!r} orders the rows of its table and cannot be given")
         if column in [str(since.column) for since in learned[table].since]:
-            raise ConfigError(f"{place!r} is learned as the time since one of its parent and cannot be given")
+            raise ConfigError(f"{place!r} is learned as the time since a time of its parent and cannot be given")
         conditions.setdefault(table, {})[column] = value
     return conditions, real

@@ -1,13 +1,13 @@
-"""Rows as they are learned: what a row carries from its parent and from the row before it, and its own columns.
+"""Extended rows: context from the parent and the previous row, and the row's own columns.
 
 Columns of such a row, in order (all names are texts):
 
-    race.year             what it carries from its parent
-    place among siblings  and their number: how many rows the parent has, and which of them this is
-    previous points       what the row before it had
-    points                its own columns; the column that orders rows is the step from the row before
-    driver.nationality    what it asks of a further parent
-    number of results     how many children it has by each link, where their order starts, and what is typical of them
+    race.year         context from its parent
+    place among siblings  and their number: the position of the row, and how many rows the parent has
+    previous points       value of the previous row
+    points                its own columns; the ordering column is stored as the step from the previous row
+    driver.nationality    wanted feature of a further parent
+    number of results     facts about its children by link: their number, where their order starts, typical values
 """
 
 from __future__ import annotations
@@ -33,58 +33,58 @@ def carried(table: str, column: Name) -> str:
 
 
 def previous(column: Name) -> str:
-    """Name of the column for the value that the row before had."""
+    """Name of the column for the value of the previous row."""
     return f"previous {column}"
 
 
 def step(column: Name) -> str:
-    """Name of the step of the ordering column from the row before."""
+    """Name of the column for the step of the ordering column from the previous row."""
     return f"step of {column}"
 
 
 def reached(column: Name) -> str:
-    """Name of the value that the ordering column had in the row before, in the first row where the order starts."""
+    """Name of the column for the previous value of the ordering column; in the first row, the start of the order."""
     return f"{column} so far"
 
 
 def mean_so_far(column: Name) -> str:
-    """Name of the mean of a column over the rows before."""
+    """Name of the column for the mean over the previous rows."""
     return f"mean {column} so far"
 
 
 def wanted(link: Link, column: Name) -> str:
-    """Name of a column that is asked of a further parent."""
+    """Name of a wanted feature of a further parent."""
     return f"{link.parent} {_by(link)}: {column}"
 
 
 def has_parent(link: Link) -> str:
-    """Name of the column that says whether a row points to a further parent at all."""
+    """Name of the column for whether a row has this further parent."""
     return f"has {link.parent} {_by(link)}"
 
 
 def n_children(link: Link) -> str:
-    """Name of a parent's column that counts its children."""
+    """Name of a parent's column for the number of its children."""
     return f"number of {link.child} {_by(link)}"
 
 
 def first_of(link: Link, column: Name) -> str:
-    """Name of a parent's column that says where the order of its children starts."""
+    """Name of a parent's column for the start of its children's order."""
     return f"first {column} of {link.child} {_by(link)}"
 
 
 def typical(link: Link, column: Name) -> str:
-    """Name of a parent's column that says what is typical of its children."""
+    """Name of a parent's column for a typical value of its children."""
     return f"typical {column} of {link.child} {_by(link)}"
 
 
 def _by(link: Link) -> str:
-    """Which of several links between two tables is meant."""
+    """Tell apart several links between two tables."""
     return f"by {'+'.join(map(str, link.columns))}"
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of a child in the order of their parents and of their place among siblings."""
+    """The rows of a child sorted by parent and by position among siblings."""
 
     order: Ints
     """Row numbers of the child table in that order (N,)."""
@@ -97,7 +97,7 @@ class Groups:
 
     @classmethod
     def of(cls, parents: Ints, by: pd.Series | None) -> Groups:
-        """Group rows by their parents; a row without a parent is a group of its own."""
+        """Group rows by parent; a row without a parent forms its own group."""
         keys = (np.arange(len(parents)), parents) if by is None else (by.rank(method="first").to_numpy(), parents)
         order = np.lexsort(keys)
         own = parents[order]
@@ -110,7 +110,7 @@ class Groups:
 def children_facts(
     link: Link, parents: Ints, n_parents: int, ordering: pd.Series | None, alike: Mapping[str, pd.Series]
 ) -> pd.DataFrame:
-    """What a parent knows of its children by one link: their number, where they start, what is typical of them."""
+    """Facts about the children of each parent by one link: number, start of the order, typical values."""
     known = parents >= 0
     facts: dict[str, Any] = {n_children(link): np.bincount(parents[known], minlength=n_parents)}
     frame = pd.DataFrame(facts)
@@ -124,22 +124,22 @@ def children_facts(
 
 
 def _filled(facts: pd.Series, n_parents: int) -> pd.Series:
-    """Facts of all parents; those without children, whose facts are never read, borrow one from the others in turn."""
+    """Facts of all parents; parents without children, whose facts are never read, get those of others in turn."""
     absent = np.setdiff1d(np.arange(n_parents), facts.index.to_numpy())
     borrowed = facts.iloc[np.arange(len(absent)) % max(len(facts), 1)].set_axis(absent)
     return pd.concat([facts, borrowed]).sort_index()
 
 
 def context_rows(plan: TablePlan, ancestors: pd.DataFrame, parents: Ints, place: Ints, siblings: Ints) -> pd.DataFrame:
-    """What rows carry from their parents, and their place: all of it is known before a row is written."""
+    """The context from parents, and the position; all known before a row is drawn."""
     names = [carried(table, column) for table, column in plan.context]
     return take_rows(ancestors[names], parents).assign(**{SIBLINGS: siblings, PLACE: place})
 
 
 def with_steps(own: pd.DataFrame, order: Name, groups: Groups) -> pd.DataFrame:
-    """Own columns in the order of the groups, with the step from the row before in place of the ordering column.
+    """Own columns in group order, with the ordering column replaced by the step from the previous row.
 
-    The first row of a parent has no step: where the order starts is a fact of the parent.
+    The first row of a parent has no step: the start of the order is a fact of the parent.
     """
     values = own[order]
     before = values.shift(1).where(pd.Series(groups.place > 1))
@@ -153,7 +153,7 @@ def with_steps(own: pd.DataFrame, order: Name, groups: Groups) -> pd.DataFrame:
 
 
 def with_previous(own: pd.DataFrame, place: Ints, siblings: Ints) -> pd.DataFrame:
-    """Columns of the row before, missing in the first row of a parent; none where no parent has two rows."""
+    """Columns of the previous row, missing in the first row of a parent; none if no parent has two rows."""
     if not len(siblings) or siblings.max() < 2:
         return pd.DataFrame(index=own.index)
     shifted = own.shift(1)
@@ -161,7 +161,7 @@ def with_previous(own: pd.DataFrame, place: Ints, siblings: Ints) -> pd.DataFram
 
 
 def summaries(own: pd.DataFrame, names: Sequence[Name], groups: Groups) -> pd.DataFrame:
-    """Means of columns over the rows of the same parent before each row, missing in the first."""
+    """Means of columns over the previous rows of the same parent; missing in the first row."""
     group = np.cumsum(groups.place == 1)
     columns = {}
     for name in names:
@@ -173,19 +173,19 @@ def summaries(own: pd.DataFrame, names: Sequence[Name], groups: Groups) -> pd.Da
 
 
 def order_reached(values: pd.Series, groups: Groups) -> pd.DataFrame:
-    """The ordering column of the row before; of the first row its own, where the order starts."""
+    """The ordering column of the previous row; in the first row, its own value."""
     before = values.shift(1).where(pd.Series(groups.place > 1, index=values.index), values)
     return before.astype(values.dtype).to_frame(reached(str(values.name)))
 
 
 def as_previous(frame: pd.DataFrame) -> pd.DataFrame:
-    """Values that the row before had, in dtypes that can be missing."""
+    """Values of the previous row, in nullable dtypes."""
     columns = {previous(name): can_be_missing(frame[name]) for name in frame.columns}
     return pd.DataFrame(columns, index=frame.index)
 
 
 def can_be_missing(values: pd.Series) -> pd.Series:
-    """Values in a dtype that can hold missing ones."""
+    """Values in a nullable dtype."""
     if pd.api.types.is_bool_dtype(values.dtype) or _is_truth(values):
         return values.map({True: "yes", False: "no"}).astype(object)
     if pd.api.types.is_integer_dtype(values.dtype):
@@ -199,7 +199,7 @@ def _is_truth(values: pd.Series) -> bool:
 
 
 def take_rows(frame: pd.DataFrame, numbers: Ints) -> pd.DataFrame:
-    """Rows by their numbers, all missing where the number is -1; dtypes change only where that is needed."""
+    """Rows by number, all missing where the number is -1; dtypes change only if necessary."""
     if not len(frame):
         return frame.reindex(range(len(numbers)))
     taken = frame.take(np.maximum(numbers, 0)).reset_index(drop=True)
@@ -210,5 +210,7 @@ def take_rows(frame: pd.DataFrame, numbers: Ints) -> pd.DataFrame:
 
 
 def twice_if_alone(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table with one row, twice: it can be described and learned, and its values are as rare as before."""
+    """Duplicate the row of a one-row table, so that it can be described and learned; its values stay as
+    rare as before.
+    """
     return pd.concat([frame, frame], ignore_index=True) if len(frame) == 1 else frame

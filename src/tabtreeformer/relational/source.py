@@ -1,4 +1,4 @@
-"""A database as it is learned: its tables, their links, what is known about their columns, and its halves."""
+"""A checked database: its tables, links, schemas and halves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Database:
     tables: Mapping[str, pd.DataFrame]
     links: Sequence[Link]
     schemas: Mapping[str, Schema]
-    """What the columns are, for some of the tables."""
+    """Schemas of some or all of the tables."""
     orders: Mapping[str, Name]
 
     def described(self) -> Database:
@@ -48,7 +48,7 @@ class Database:
     def expressed(
         self, constraints: object, floor: int, seed: np.random.SeedSequence
     ) -> tuple[Database, dict[str, Laws], dict[str, tuple[Since, ...]]]:
-        """Tables with parents as their laws express them, these laws, and the times that are counted from parents.
+        """Express the laws of tables with parents; return these laws, and times relative to parents.
 
         Laws of other tables are in their models. The column that orders rows is learned as steps: laws read it, as
         they read columns of the parent, and never write it. Rows of different parents are no neighbours: laws are
@@ -101,7 +101,7 @@ class Database:
         return pd.concat([given, lent], axis=1), Schema((*schema.columns, *lent_schema(above, names).columns))
 
     def without(self, dropped: Mapping[str, NDArray[np.bool_]]) -> Database:
-        """The database without some rows, and without rows of other tables that point to them."""
+        """The database without some rows, and without rows of other tables that refer to them."""
         kept = {name: ~dropped.get(name, np.zeros(len(frame), dtype=bool)) for name, frame in self.tables.items()}
         parents = self.parents()
         for name in order_tables(list(self.tables), self.links):
@@ -118,7 +118,7 @@ def _shuffled(frame: pd.DataFrame, seed: np.random.SeedSequence) -> pd.DataFrame
 
 
 def _counted(frame: pd.DataFrame, above: pd.DataFrame, theirs: Sequence[Name], parents: Ints) -> tuple[Since, ...]:
-    """Times that are counted from one of the parent, if every row has one."""
+    """Convert times relative to a time of the parent, if every row has a parent."""
     if (parents < 0).any():
         return ()
     there = [name for name in theirs if name in above.columns]

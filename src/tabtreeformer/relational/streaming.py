@@ -1,4 +1,4 @@
-"""New tables written to files piece by piece: of a large table one piece at a time is in memory."""
+"""Writes new tables to files piece by piece, with one piece of a large table in memory at a time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from ..errors import OutputError
 from ..sampling.streaming.parts import check_form, join, write_part
 
 Pieces = Iterable[tuple[str, pd.DataFrame]]
-"""Names of tables and their pieces; those of a table follow each other."""
+"""Names of tables and their pieces; all pieces of a table are consecutive."""
 
 
 def check_files(target: str | os.PathLike[str], names: Iterable[str], ending: str, *, overwrite: bool) -> None:
-    """Refuse files that exist or cannot be written in pieces, before anything is computed for them."""
+    """Refuse files that exist or cannot be written in pieces, before anything is computed."""
     for name in names:
         file = Path(target) / f"{name}{ending}"
         check_form(locate(file, TableOptions(), OutputError), TableOptions())
         if file.exists() and not overwrite:
-            raise OutputError(f"cannot write {file}: it exists; name another folder, or replace it with overwrite=True")
+            raise OutputError(
+                f"cannot write {file}: it already exists; name another folder, or replace it with overwrite=True"
+            )
 
 
 def write_folder(pieces: Pieces, target: str | os.PathLike[str], ending: str) -> dict[str, int]:
-    """Write every table to a file of a folder; the number of rows of each, by name."""
+    """Write every table to a file in a folder; returns the number of rows of each, by name."""
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
@@ -39,7 +41,7 @@ def write_folder(pieces: Pieces, target: str | os.PathLike[str], ending: str) ->
 
 
 def write_file(pieces: Iterator[pd.DataFrame], file: Path, **options: Any) -> int:
-    """Write the pieces of a table to a file, whole or not at all; the number of rows."""
+    """Write the pieces of a table to a file, atomically; returns the number of rows."""
     chosen = TableOptions(**options)
     place = locate(file, chosen, OutputError)
     check_form(place, chosen)

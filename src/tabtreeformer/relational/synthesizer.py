@@ -1,4 +1,4 @@
-"""RelationalTabTreeFormer: tables that belong together are learned parents first, and written parents first."""
+"""RelationalTabTreeFormer: fits and samples linked tables, parents first."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from .verdict import judge_database
 
 
 class RelationalTabTreeFormer:
-    """Learns tables that belong together and writes new ones whose keys always match.
+    """Learns linked tables and writes new ones whose keys always match.
 
     Parameters
     ----------
     preset
         Preset of every table's model, as for `TabTreeFormer`.
     unit
-        Table whose rows are protected, each with all rows of other tables that belong to it, e.g. "patients": floors
-        for rare values, the halves for the networks and the verdict count these units. By default the topmost parents.
+        Table whose rows are protected, each together with all rows linked to it, e.g. "patients". Floors for rare
+        values, the halves for the networks and the verdict count these units. By default the topmost parents.
     keep
-        Tables without parents that every new database has as they are, e.g. ["countries", "products"]: their rows are
-        public and not about persons. Nothing in them is protected.
+        Tables without parents that are copied unchanged to every new database, e.g. ["countries", "products"], because
+        their rows are public and not about people. Nothing in them is protected.
     dangling
-        What to do with a key that points to no row: `error`, or `missing` to learn it as a missing key.
+        What to do with a key without a matching row: `error`, or `missing` to learn it as a missing key.
     random_state
-        A whole number makes fit and sample repeatable.
+        An integer makes `fit` and `sample` reproducible.
     verbose
         Show progress on stderr.
     settings
         Any other parameter of `TabTreeFormer` (tree, tokens, model, train, sampling, budget_seconds, privacy,
-        constraints, device). A budget is shared out among the tables by their size.
+        constraints, device). A budget is divided among the tables by size.
 
     Examples
     --------
@@ -80,16 +80,16 @@ class RelationalTabTreeFormer:
             raise ConfigError(f"dangling must be 'error' or 'missing', got {dangling!r}")
         if settings.get("dp") is not None:
             raise ConfigError(
-                "differential privacy is not available for tables that belong together: what one unit adds to all "
-                "tables would have to be bounded at once. Make one row per unit (its columns, and numbers, means and "
-                "ends of its rows) and fit that table with TabTreeFormer(dp=DP(epsilon=...))"
+                "differential privacy is not available for linked tables, because the contribution of one unit to all "
+                "tables would have to be bounded. Make one row per unit (its columns, and the number, means and "
+                "extremes of its rows) and fit that table with TabTreeFormer(dp=DP(epsilon=...))"
             )
         refused = {"target", "holdout", "dp"} & set(settings)
         if refused:
-            raise ConfigError(f"{sorted(refused)[0]} is not available for tables that belong together")
+            raise ConfigError(f"{sorted(refused)[0]} is not available for linked tables")
         self.preset, self.dangling, self.random_state, self.verbose = preset, dangling, random_state, verbose
         self.settings, self.unit, self.keep = settings, unit, as_names(keep)
-        TabTreeFormer(preset, **settings)  # unknown settings are an error now, not after minutes
+        TabTreeFormer(preset, **settings)  # report unknown settings immediately
 
     def __repr__(self) -> str:
         settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
@@ -108,22 +108,22 @@ class RelationalTabTreeFormer:
         group: Name | None = None,
         order: Name | Mapping[str, Name] | None = None,
     ) -> RelationalTabTreeFormer:
-        """Learn tables that belong together, or one table whose rows belong together.
+        """Learn linked tables, or one table with groups of rows.
 
         Parameters
         ----------
         tables
-            A dict of tables by name; or one table, with `group`.
+            A dict of tables by name, or one table if `group` is given.
         links
-            Which column points to which table, e.g. "orders.customer_id -> customers.id". By default they are found by
-            name, type and values.
+            Which column refers to which key, e.g. "orders.customer_id -> customers.id". By default links are detected
+            from names, types and values.
         schemas
-            What the columns of tables are, by the table's name; inferred where not given.
+            Schemas by table name; inferred if not given.
         group
-            For one table: the column whose equal values belong together, e.g. the id of a customer.
+            For one table: the column that identifies a group of rows, e.g. a customer's id.
         order
-            Column by which the rows of a group are ordered, e.g. a date; or one per table. By default a column that
-            counts the rows of a parent, or the only time if rows are in its order.
+            Column that orders the rows of a group, e.g. a date; or a dict with one per table. By default a column that
+            numbers the rows of a parent, or the only time if rows are sorted by it.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class RelationalTabTreeFormer:
         return Learner(**own, verbose=self.verbose, progress=progress, across=self._sequences is None)
 
     def _verdict(self, source: Database, units: Units, seed: np.random.SeedSequence, progress: Progress) -> Any:
-        """Attack a database that is learned from half of the units."""
+        """Fit a database to half of the units and attack it."""
         mode = self.settings.get("privacy", "balanced")
         if mode == "off":
             return no_verdict("privacy was off", mode)
@@ -181,22 +181,22 @@ class RelationalTabTreeFormer:
         children: Mapping[str, Any] | None = None,
         random_state: Seed = None,
     ) -> Any:
-        """Write new tables with the columns, order and dtypes of those that were fitted.
+        """Write new tables with the columns, order and dtypes of the fitted ones.
 
         Parameters
         ----------
         n
-            Rows of tables without parents, by name; the sizes of other tables follow. For one table with groups, the
-            number of groups. By default as many as were learned, times `scale`.
+            Number of rows of each table without parents, by name; the sizes of other tables follow. For one table with
+            groups, the number of groups. By default the learned numbers times `scale`.
         scale
-            Size of the new database compared with the fitted one.
+            Size of the new database relative to the fitted one.
         given
-            Conditions by column, e.g. {"customers.country": "DE", "orders.amount": (10, 50)}. Rows under the name of a
-            table, e.g. {"customers": df}, are parents to write children for.
+            Conditions by column, e.g. {"customers.country": "DE", "orders.amount": (10, 50)}. A DataFrame under the
+            name of a table, e.g. {"customers": df}, gives the parents to write children for.
         children
             Number of rows per parent, e.g. {"orders": 3}; or a list with one number per parent, in their order.
         random_state
-            A whole number makes the tables repeatable.
+            An integer makes the tables reproducible.
 
         Examples
         --------
@@ -216,20 +216,21 @@ class RelationalTabTreeFormer:
         overwrite: bool = False,
         **question: Any,
     ) -> dict[str, int]:
-        """Write new tables to files: those that no other table points to piece by piece, in bounded memory.
+        """Write new tables to files; tables without children are written piece by piece, in bounded memory.
 
         Parameters
         ----------
         target
-            A folder, which gets one file per table; for one table with groups, a file.
+            A folder for one file per table; for one table with groups, a file.
         n
             As for `sample`.
         ending
-            Of the files in a folder: .csv, .parquet or .jsonl.
+            Extension of the files in a folder: .csv, .parquet or .jsonl.
         overwrite
-            Replace files that exist.
+            Replace existing files.
         **question
-            `scale`, `given`, `children` and `random_state`, as for `sample`. The rows are those of `sample`.
+            `scale`, `given`, `children` and `random_state`, as for `sample`. The rows are the same as those of
+            `sample`.
 
         Returns
         -------
@@ -258,21 +259,21 @@ class RelationalTabTreeFormer:
         children: Mapping[str, Any] | None = None,
         random_state: Seed = None,
     ) -> Drawing:
-        """One call of `sample`, which has not drawn yet."""
+        """Prepare one call of `sample`."""
         learned = self._check_fitted()
         warn_if_failed({"privacy": self.privacy_})
         seed = self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)
         return Drawing(learned, Asked.of(learned, n, scale, given, children), seed)
 
     def impute(self, tables: Any, random_state: Seed = None) -> Any:
-        """Fill the missing values of rows, given their parents, the rows before them and what they have; keys stay.
+        """Fill missing values, given the parents, the previous rows and the rest of the row; keys are not changed.
 
         Parameters
         ----------
         tables
             All tables of the database, or the one table that was fitted with `group`.
         random_state
-            A whole number makes the values repeatable.
+            An integer makes the values reproducible.
 
         Examples
         --------
@@ -288,12 +289,12 @@ class RelationalTabTreeFormer:
         return self._sequences.joined(fill_gaps(learned, self.links_, two, seed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the models of all tables to one file, whole or not at all.
+        """Write the models of all tables to one file, atomically.
 
         Parameters
         ----------
         path
-            Where to write it; an existing file is replaced.
+            Path of the file; an existing file is replaced.
 
         Examples
         --------
@@ -304,14 +305,14 @@ class RelationalTabTreeFormer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "auto", verbose: bool = True) -> RelationalTabTreeFormer:
-        """Read a file that `save` wrote; nothing in it is executed.
+        """Read a file written by `save`, without executing anything in it.
 
         Parameters
         ----------
         path
             The file.
         device
-            Where the models compute: `auto`, `cpu`, `cuda`, `mps`.
+            Device for the models: `auto`, `cpu`, `cuda`, `mps`.
         verbose
             Show progress on stderr.
 
@@ -326,7 +327,7 @@ class RelationalTabTreeFormer:
             model = cls(preset, verbose=verbose)
             model.links_, model._sequences, model.tables_, model.privacy_ = links, sequences, tables, privacy
             model._sample_seed = np.random.SeedSequence()
-            # One row of each table without parents, and its children: a file that cannot write them is refused.
+            # Try to draw one row of each table without parents and its children; if that fails, refuse the file.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 roots = {n: 1 for n, table in tables.items() if table.plan.main is None and table.kept is None}
@@ -335,7 +336,7 @@ class RelationalTabTreeFormer:
 
     @property
     def has_groups(self) -> bool:
-        """Whether it learned one table with groups of rows."""
+        """Whether it was fitted to one table with groups of rows."""
         return self._sequences is not None
 
     def _check_fitted(self) -> dict[str, LearnedTable]:

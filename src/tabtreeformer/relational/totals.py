@@ -1,8 +1,8 @@
-"""Totals: columns of a parent that follow from its children, e.g. the amount of an order from its items.
+"""Totals: columns of a parent that aggregate its children, e.g. the amount of an order from its items.
 
-It finds counts, sums, means, lowest and highest values of a column of the children, or of the product of two (pieces
-times price). In a new database the parent's column is computed from the children that were written, and what a law
-computes from it follows.
+Counts, sums, means, minima and maxima are found, of a column of the children or of the product of two (pieces times
+price). In a new database the parent's column is computed from the new children, and columns that laws compute from it
+are updated.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .followed import Floats, as_numbers, decimals_of, is_measured, is_time, lik
 from .rows import Ints
 
 MIN_PARENTS, MIN_SEVERAL, MIN_SHARE = 20, 12, 0.98
-"""Minimum parents with children, minimum of these with several that differ, and the share that must keep a total."""
+"""Minimum parents with children, minimum parents with several different children, and the share that must match."""
 MIN_VALUES = {"count": 3, "mean": 8, "sum": 8, "first": 8, "last": 8}
-"""Minimum number of different values of the parent's column, by what it may be."""
+"""Minimum number of distinct values of the parent's column, by kind of aggregate."""
 MAX_COLUMNS, MAX_FACTORS = 20, 6
-"""Columns of the children that are tried, and those whose products are tried."""
+"""Maximum number of child columns to try, and of those whose products are tried."""
 EXTREME = "max|min|best|worst|high|low|first|last|peak|top"
-"""Words in the name of a number that is the lowest or highest of the children."""
+"""Words in the name of a column that is a minimum or maximum."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Total:
     column: Name
     link: Link
     how: str
-    """`count`, `sum`, `mean`, `first` or `last`; the last two are the lowest and the highest value."""
+    """`count`, `sum`, `mean`, `first` (the minimum) or `last` (the maximum)."""
     parts: tuple[Name, ...]
-    """The column of the children, or two whose product is meant; none for `count`."""
+    """The child column, or two columns that are multiplied; empty for `count`."""
     decimals: int
     empty: float | None
-    """What parents without children have; None: what they were written with."""
+    """Value of parents without children; None keeps the drawn value."""
 
     @property
     def text(self) -> str:
@@ -68,7 +68,7 @@ class Total:
 
 @dataclass
 class Tally:
-    """What is known of the children of each parent so far: their number, sum, lowest and highest value."""
+    """Running aggregates of the children of each parent: number, sum, minimum and maximum."""
 
     number: Floats
     total: Floats
@@ -81,7 +81,7 @@ class Tally:
         return cls(np.zeros(n), np.zeros(n), np.full(n, np.inf), np.full(n, -np.inf))
 
     def add(self, parents: Ints, values: Floats) -> None:
-        """Add children by the number of their parent; missing values and those of no parent do not count."""
+        """Add children by parent number; missing values and rows without a parent are ignored."""
         known = (parents >= 0) & ~np.isnan(values)
         parents, values = parents[known], values[known]
         self.number += np.bincount(parents, minlength=len(self.number))
@@ -90,7 +90,7 @@ class Tally:
         np.maximum.at(self.high, parents, values)
 
     def by(self, how: str) -> Floats:
-        """The aggregate of each parent (n,); NaN for those without children, except for sums and numbers."""
+        """The aggregate of each parent (n,); NaN without children, except for sums and counts."""
         if how in ("count", "sum"):
             return self.number if how == "count" else self.total
         found = {"mean": self.total / np.maximum(self.number, 1), "first": self.low, "last": self.high}[how]
@@ -100,7 +100,7 @@ class Tally:
 def find_totals(
     parent: pd.DataFrame, child: pd.DataFrame, parents: Ints, link: Link, own: tuple[Sequence[Name], Sequence[Name]]
 ) -> list[Total]:
-    """Columns of the parent that follow from its children; `own` are the columns of both that hold no keys."""
+    """Find columns of the parent that aggregate its children; `own` are the non-key columns of both."""
     wanted = {name: as_numbers(parent[name]) for name in own[0] if is_measured(parent[name])}
     found: dict[Name, Total] = {}
     if not wanted:
@@ -120,7 +120,9 @@ def find_totals(
 
 
 def _possible(name: str, parts: tuple[Name, ...], *, is_time: bool) -> tuple[str, ...]:
-    """What a column of the parent may be: of numbers, an end only by its name, because a price is often the lowest."""
+    """Possible aggregates for a parent's column; minima and maxima only if the name suggests it, because they match by
+    chance.
+    """
     if not parts:
         return ("count",)
     ends = ("first", "last")
@@ -130,7 +132,7 @@ def _possible(name: str, parts: tuple[Name, ...], *, is_time: bool) -> tuple[str
 
 
 def _checked(total: Total, numbers: Floats, tally: Tally) -> Total | None:
-    """The total with what parents without children have; None where it does not hold."""
+    """The total with the value of parents without children; None if it does not hold."""
     known, there = ~np.isnan(numbers), tally.number > 0
     differs = {"count": there, "sum": tally.total != 0}.get(total.how, tally.low < tally.high)
     several = (tally.number > 1) & differs  # of a single child, and of equal ones, all aggregates but the sum are equal
@@ -145,13 +147,13 @@ def _checked(total: Total, numbers: Floats, tally: Tally) -> Total | None:
         return None
     empty = numbers[~there]
     same = len(empty) > 0 and np.mean(np.isnan(empty) if np.isnan(empty[0]) else empty == empty[0]) >= MIN_SHARE
-    # Only what everybody has: a value of few parents would be a secret.
+    # Only a value that all of them share: a value of few parents would be a secret.
     fixed = float(empty[0]) if same and (np.isnan(empty[0]) or empty[0] == 0) else None
     return Total(total.column, total.link, total.how, total.parts, total.decimals, fixed)
 
 
 def _quantities(child: pd.DataFrame, own: Sequence[Name]) -> Iterator[tuple[tuple[Name, ...], Floats]]:
-    """Nothing (rows are counted), columns of the children, and products of two numbers."""
+    """What can be aggregated: nothing (for counts), child columns, and products of two numbers."""
     yield (), np.ones(len(child))
     measured = [name for name in own if is_measured(child[name])][:MAX_COLUMNS]
     values = {name: as_numbers(child[name]) for name in measured}
@@ -161,7 +163,7 @@ def _quantities(child: pd.DataFrame, own: Sequence[Name]) -> Iterator[tuple[tupl
 
 
 def quantity(child: pd.DataFrame, parts: Sequence[Name]) -> Floats:
-    """What is aggregated, of each row of the children."""
+    """The aggregated quantity of each child row."""
     product = np.ones(len(child))
     for name in parts:
         product = product * as_numbers(child[name])
@@ -171,7 +173,7 @@ def quantity(child: pd.DataFrame, parts: Sequence[Name]) -> Floats:
 def with_totals(
     parent: pd.DataFrame, found: Sequence[tuple[Total, Tally]], laws: Laws | None, seed: int
 ) -> pd.DataFrame:
-    """The parents with the totals of the children that they have, and what laws compute from these."""
+    """The parents with their totals, and with the columns that laws compute from these."""
     new = {}
     for total, tally in found:
         drawn = as_numbers(parent[total.column])

@@ -1,7 +1,7 @@
-"""What the floors, the halves and the verdict count: not rows but units, e.g. a customer with all orders.
+"""Units of protection: floors, halves and the verdict count units, e.g. a customer with all orders, not rows.
 
-A row belongs to the unit of the parent that it is written for, and so on upwards. The unit is the topmost table of such
-a chain that has enough rows: with a handful of regions above the customers, regions would be protected, not customers.
+A row belongs to the unit of its main parent, and so on upwards. The unit is the topmost table of this chain with enough
+rows: otherwise, with a handful of regions above the customers, regions would be protected and customers not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .plan import TablePlan
 from .rows import Ints
 
 MIN_UNITS = 100
-"""Minimum rows of a table for its rows to be the units of the tables below."""
+"""Minimum rows of a table whose rows are units."""
 MIN_CAP, CAP_SHARE = 50, 0.01
-"""A unit counts with at most this many rows of a table, or this share of them if that is more."""
+"""Maximum rows of a table learned per unit: this number, or this share of the rows if larger."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Units:
     table: Mapping[str, str]
     """The table whose rows are the units, by table."""
     numbers: Mapping[str, Ints]
-    """The unit of each row: its row number in that table; rows that belong to none have numbers of their own."""
+    """The unit of each row: a row number in that table; rows without a unit get unique numbers."""
 
     @classmethod
     def of(
@@ -41,7 +41,7 @@ class Units:
         asked: str | None = None,
         keep: Sequence[str] = (),
     ) -> Units:
-        """Units of all tables, parents first: rows of the table that is `asked` for, never of those in `keep`."""
+        """Units of all tables, parents first: rows of the table `asked` for, never of those in `keep`."""
         if asked is not None and asked not in tables:
             raise ConfigError(f"unit={asked!r} is not a table; there are {', '.join(map(repr, tables))}")
         table: dict[str, str] = {}
@@ -59,11 +59,11 @@ class Units:
         return cls(table, numbers)
 
     def below(self, unit: str) -> list[str]:
-        """Tables whose rows belong to the rows of one."""
+        """Tables whose rows belong to the rows of this unit table."""
         return [name for name, above in self.table.items() if above == unit]
 
     def described(self) -> list[str]:
-        """What is protected, as a sentence."""
+        """A sentence on what is protected."""
         lines = []
         for unit in dict.fromkeys(self.table.values()):
             others = [name for name in self.below(unit) if name != unit]
@@ -75,7 +75,7 @@ class Units:
 
 
 def _upward(plan: TablePlan, table: Mapping[str, str], sizes: Mapping[str, int], asked: str | None) -> Link | None:
-    """The link through which rows belong to a unit; None where they are units themselves."""
+    """The link from rows to their unit; None if they are units themselves."""
     if asked is not None:
         leading = [link for link in plan.links() if not link.to_itself and table.get(link.parent) == asked]
         return leading[0] if leading and plan.name != asked else None
@@ -85,11 +85,11 @@ def _upward(plan: TablePlan, table: Mapping[str, str], sizes: Mapping[str, int],
 
 
 def cap_of(n_rows: int) -> int:
-    """Maximum number of rows of a table with which one unit counts."""
+    """Maximum number of rows of a table that are learned per unit."""
     return max(MIN_CAP, int(CAP_SHARE * n_rows))
 
 
 def within_cap(units: Ints) -> Ints:
-    """Row numbers without the excess of any unit; the first rows of each stay (n,)."""
+    """Row numbers without the excess rows of any unit; the first rows of each are kept (n,)."""
     place = pd.Series(units).groupby(units, sort=False).cumcount().to_numpy()
     return np.flatnonzero(place < cap_of(len(units)))

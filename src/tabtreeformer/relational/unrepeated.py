@@ -1,4 +1,4 @@
-"""Keys of several columns that do not repeat: numbers go on, texts get a number."""
+"""Makes composite keys unique: numbers are increased, texts get a number appended."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pandas as pd
 
 
 def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:
-    """Whole numbers that do not repeat within a group: one that would is one more than the number before it."""
+    """Make integers unique within each group: a repeated one becomes the previous number plus one."""
     group = groups.groupby(list(groups.columns), sort=False, dropna=False).ngroup().to_numpy()
     order = np.lexsort((numbers.to_numpy(), group))
     values, own = numbers.to_numpy()[order].astype(np.int64), group[order]
     starts = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
     place = np.arange(len(own)) - np.repeat(starts, np.diff(np.append(starts, len(own))))
-    # Rising by at least one each: the largest so far of what is left after the place in the group is taken off.
+    # Increase by at least one each: the running maximum of the numbers minus their position in the group.
     reached = pd.Series(values - place).groupby(own).cummax().to_numpy() + place
     result = np.empty(len(own), dtype=np.int64)
     result[order] = reached
@@ -21,7 +21,7 @@ def without_repeats(numbers: pd.Series, groups: pd.DataFrame) -> pd.Series:
 
 
 def with_numbers(texts: pd.Series, groups: pd.DataFrame) -> pd.Series:
-    """Texts that do not repeat within a group: one that would gets a number at its end."""
+    """Make texts unique within each group: a repeated one gets a number appended."""
     texts = texts.copy()
     while (again := groups.assign(text=texts).duplicated()).any():
         place = groups.assign(text=texts).groupby([*groups.columns, "text"], dropna=False).cumcount() + 1

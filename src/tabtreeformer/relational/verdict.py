@@ -1,8 +1,8 @@
-"""The verdict on a database: attacks on units (persons), not on rows.
+"""The verdict on a database: attacks on units (people), not on rows.
 
-The database is learned again from half of the units (a unit is e.g. a customer with all orders) and written. Every unit
-becomes one row: its own columns, the number of its rows in other tables, and aggregates of them. On these rows all
-attacks of the evaluation are run, with the learned half as training rows and the other half as held-out rows.
+The database is learned again from half of the units (e.g. customers with all their orders) and sampled. Every unit
+becomes one row: its own columns, the number of its rows in other tables, and aggregates of them. All attacks of the
+evaluation are run on these rows, with the learned half as training rows and the other half as held-out rows.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from .units import Units
 MIN_UNITS = 100
 """With fewer units there is no verdict: chance could hide nearly any leak."""
 MAX_UNITS, MAX_ATTACKS = 2_000, 300
-"""Maximum units per side that are compared, and on which each attack is tried."""
+"""Maximum units per side for comparisons, and for each attack."""
 DENSITY = "membership_density"
 MAX_DENSITY_AUC = {"balanced": 0.56, "strict": 0.53}
 """Maximum AUC of the density attack for a database to pass, by mode."""
 UNSEEN = (
-    "The attacks are on a database that was learned from half of the units; that of all units was not attacked.",
-    "Only aggregates of a unit are compared: numbers, means, ends and spreads of its rows.",
+    "The attacked database was learned from half of the units; the one of all units was not attacked.",
+    "Only aggregates of a unit are compared: number, means, extremes and spreads of its rows.",
     "Units of other tables, if there are any, are in both halves.",
 )
 Refit = Callable[[Database, np.random.SeedSequence], Tables]
-"""New tables of a database that is learned from the one given."""
+"""Fits the given database and samples from it."""
 
 
 def main_unit(units: Units, source: Database) -> str:
-    """The table of units to which most rows of other tables belong."""
+    """The unit table to which most rows of other tables belong."""
     sizes = {unit: sum(len(source.tables[name]) for name in units.below(unit)) for unit in units.table.values()}
     return max(sizes, key=lambda unit: sizes[unit])
 
 
 def halves(units: Units, source: Database, unit: str, rng: np.random.Generator) -> tuple[Database, Database]:
-    """Two databases, each with half of the units and all rows that belong to no unit."""
+    """Two databases, each with half of the units and all rows without a unit."""
     n = len(source.tables[unit])
     second = np.zeros(n, dtype=bool)
     second[rng.permutation(n)[n // 2 :]] = True
@@ -70,12 +70,12 @@ def halves(units: Units, source: Database, unit: str, rng: np.random.Generator) 
 def judge_database(
     source: Database, units: Units, refit: Refit, mode: str, seed: np.random.SeedSequence, progress: Progress
 ) -> dict[str, Any]:
-    """Attack a database as it would be learned from half of its units, and return what was found."""
+    """Attack a database fitted to half of the units, and return the findings."""
     started = time.perf_counter()
     unit = main_unit(units, source)
     n_units = len(source.tables[unit])
     if n_units < MIN_UNITS:
-        why = f"{unit} has {n_units:,} rows, and {MIN_UNITS} are needed to distinguish a leak from chance"
+        why = f"{unit} has {n_units:,} rows; at least {MIN_UNITS} are needed to distinguish a leak from chance"
         return no_verdict(why, mode)
     one, other = halves(units, source, unit, np.random.default_rng(child(seed, 0)))
     try:
@@ -86,7 +86,7 @@ def judge_database(
             record = _attacked(people, mode, seed)
             advance(1)
     except TabTreeFormerError as error:
-        return no_verdict(f"the attacks cannot be made on this database: {error}", mode)
+        return no_verdict(f"the attacks cannot be run on this database: {error}", mode)
     return {**record, "unit": unit, "seconds": round(time.perf_counter() - started, 3)}
 
 
@@ -122,7 +122,7 @@ def _attacked(people: list[pd.DataFrame], mode: str, seed: np.random.SeedSequenc
         "reasons": reasons,
         "mode": mode,
         "confidence": confidence,
-        "judged_on": "units with all their rows: a half that was learned from, against the other half",
+        "judged_on": "units with all their rows: the training half against the other half",
         "rows": record["rows"],
         "measures": record["measures"],
         "left_out": dict(record["left_out"]),
@@ -131,19 +131,19 @@ def _attacked(people: list[pd.DataFrame], mode: str, seed: np.random.SeedSequenc
 
 
 def _traces(density: Mapping[str, Any], n_members: int, n_others: int, limit: float, confidence: float) -> list[str]:
-    """The reason to fail by the density attack: an AUC beyond the limit that cannot be chance."""
+    """The reason to fail by the density attack: an AUC significantly above the limit."""
     spread = ((n_members + n_others + 1) / (12 * n_members * n_others)) ** 0.5
     chance = 0.5 + NormalDist().inv_cdf(confidence) * spread
     area = float(density["value"])
     if area <= max(limit, chance):
         return []
-    return [f"a density that is refitted on new units reveals who was learned from (AUC {area:.2f}, at most {limit})"]
+    return [f"a density fitted to new units reveals training units (AUC {area:.2f}, at most {limit})"]
 
 
 def _density(
     frames: tuple[pd.DataFrame, ...], schema: Schema, confidence: float, seed: np.random.SeedSequence
 ) -> Mapping[str, Any]:
-    """How well a density that is refitted on new units distinguishes members from others."""
+    """How well a density fitted to new units distinguishes members from others."""
     members, others, new = frames
     tables = encode({"training": members, "held-out": others, "synthetic": new}, schema)
     calibration = Calibration.learn(both(tables["training"], tables["held-out"]), len(new), seed)

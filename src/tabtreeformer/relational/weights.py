@@ -1,8 +1,8 @@
-"""How much the values of a parent's columns weigh by the children that parents with them have.
+"""Weights: the share of the children that belongs to each value of a parent's columns.
 
-Few of 200 teams have most of the results: if the largest one is drawn with a rare nationality, thousands of results are
-wrong. What parents know of their children is therefore exchanged between them, until every value has about the share of
-the children that it has in the data. Only shares of values that at least `floor` parents have are stored.
+A few of 200 teams have most of the results: if the largest is drawn with a rare nationality, thousands of results are
+wrong. So facts about children are swapped between parents until every value has about the same share of the children as
+in the data. Only shares of values that at least `floor` parents have are stored.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from .matching import as_text
 from .rows import Ints
 
 PARTS = 10
-"""Parts that numbers and times are cut into, each with equally many parents."""
+"""Number of bins for numbers and times, each with the same number of parents."""
 MAX_LABELS = 200
 TOLERANCE = 0.01
 """Mean share of the children that may be in the wrong place, where few parents have most of them."""
 ROUNDS, TRIES = 400, 1_000
-"""Maximum number of exchanges, and pairs that are compared for each."""
+"""Maximum number of swaps, and of pairs compared for each."""
 MANY = 100
 """Parents among whom children are shared so evenly that shares by chance are near the learned ones."""
 PATIENCE = 50
-"""Rounds in a row without a gain after which the rest is left; fewer where these have seen all pairs of few rows."""
+"""Stop after this many rounds without a gain; fewer if all pairs of a small table have been seen."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """Shares of the children by the values of one column of their parents."""
+    """Shares of the children by value of one parent column."""
 
     column: str
     labels: tuple[str, ...]
-    """Of a column of labels: those that enough parents have."""
+    """For labels: those that enough parents have."""
     edges: tuple[float, ...]
-    """Of numbers and times: where one part ends and the next one starts."""
+    """For numbers and times: the edges of the bins."""
     shares: Mapping[str, tuple[float, ...]]
-    """By the column that counts children: the share of each value, then of all others, then of missing ones."""
+    """By counting column: the share of each value, then of all other values, then of missing ones."""
 
     def codes(self, values: pd.Series) -> Ints:
-        """The value of each parent as a number (n,)."""
+        """The code of each parent's value (n,)."""
         missing = values.isna().to_numpy()
         if self.labels:
             known = {label: code for code, label in enumerate(self.labels)}
@@ -77,7 +77,7 @@ class Weight:
 
 
 def learn_weights(frame: pd.DataFrame, own: Mapping[str, bool], counts: Sequence[str], floor: int) -> list[Weight]:
-    """Weights of the own columns of parents, whose extended rows are given; each is measured, or holds labels."""
+    """Learn the weights of the parents' own columns from their extended rows."""
     found = []
     for name, measured in own.items() if counts else ():
         weight = _without_shares(frame[name], name, max(floor, 1), measured=measured)
@@ -115,7 +115,7 @@ def _numbers(values: pd.Series) -> NDArray[np.float64]:
 def exchanged(
     frame: pd.DataFrame, weights: Sequence[Weight], facts: Sequence[str], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The frame with its facts about children exchanged between rows, so that values weigh as they do in the data."""
+    """The frame with facts about children swapped between rows, so that values have the same weights as in the data."""
     codes, targets, totals = _state(frame, weights)
     if not targets or len(frame) < 2:
         return frame
@@ -174,7 +174,7 @@ def _tolerance(codes: Sequence[Ints], counts: Sequence[NDArray[np.float64]], siz
 def _state(
     frame: pd.DataFrame, weights: Sequence[Weight]
 ) -> tuple[list[Ints], dict[tuple[int, int], NDArray[np.float64]], list[str]]:
-    """Codes of each weighed column, children that each code should have, and the columns that count children."""
+    """Codes of each weighted column, target numbers of children per code, and the counting columns."""
     names = list(dict.fromkeys(name for weight in weights for name in weight.shares))
     codes = [weight.codes(frame[weight.column]) for weight in weights]
     targets = {}
@@ -182,7 +182,7 @@ def _state(
         there = np.unique(codes[c])
         for k, name in enumerate(names):
             shares = np.zeros(weight.size)
-            shares[there] = np.asarray(weight.shares[name])[there]  # a value that nobody has can have no children
+            shares[there] = np.asarray(weight.shares[name])[there]  # a value without parents can have no children
             if shares.sum() > 0:
                 targets[c, k] = shares / shares.sum() * float(frame[name].fillna(0).sum())
     return codes, targets, names

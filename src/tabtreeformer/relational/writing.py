@@ -1,4 +1,4 @@
-"""Writes the rows of one table for existing parents: one after the other, then further parents, then keys."""
+"""Draws the rows of one table for existing parents: rows in order, then further parents, then keys."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .plan import TablePlan
 from .rows import Ints
 
 Complete = Callable[[pd.DataFrame, int], pd.DataFrame]
-"""Complete extended rows for rows whose first columns are given, drawn with a seed."""
+"""Completes extended rows whose first columns are given, with a seed."""
 
 
 @dataclass
 class Written:
-    """Rows of a table while its database is being written."""
+    """Rows of a table while its database is being drawn."""
 
     frame: pd.DataFrame
     """Extended rows; own columns are final, except for the step of the ordering column."""
     carried: pd.DataFrame
-    """What children may carry."""
+    """The context for children."""
     parents: dict[str, Ints]
-    """The parent of each row by the text of the link, -1 for none."""
+    """The parent of each row, by the text of the link; -1 for none."""
     ordering: pd.Series | None = None
 
     def first(self, n: int) -> Written:
@@ -45,7 +45,7 @@ class Written:
         return Written(frame, carried, parents, ordering)
 
     def part(self, first: int, end: int) -> Written:
-        """The rows from one number up to another."""
+        """The rows from `first` up to `end`."""
         if first == 0 and end == len(self.frame):
             return self
         return self.take(np.arange(first, min(end, len(self.frame))))
@@ -68,16 +68,16 @@ def write_children(
     complete: Complete,
     limits: tuple[Any, Sequence[Bound]] = (None, ()),
 ) -> Written:
-    """Write the rows of every parent in the order of their places; all first ones together, then all second ones.
+    """Draw the rows of every parent in order: all first rows together, then all second rows, and so on.
 
-    The limits are the last value of the ordering column, and the bounds that parents set.
+    The limits are the last value of the ordering column, and the bounds set by parents.
     """
     assert plan.main is not None
     counts = children_of(parent.frame, plan.main)
     active = np.concatenate([np.flatnonzero(counts > 0), np.full(n_orphans, -1)]).astype(np.int64)
     siblings = np.concatenate([counts[counts > 0], np.ones(n_orphans, dtype=np.int64)])
     nobody = not len(active)
-    if nobody:  # one row is written and dropped, for its columns and dtypes
+    if nobody:  # draw one row and drop it, to get columns and dtypes
         active, siblings = np.array([-1]), np.array([1])
     drawn: list[pd.DataFrame] = []
     numbers: list[Ints] = []
@@ -101,7 +101,7 @@ def write_children(
 
 @dataclass
 class _History:
-    """The state of the sequences that are still being written."""
+    """The state of the sequences that are still being drawn."""
 
     plan: TablePlan
     n: int
@@ -109,14 +109,14 @@ class _History:
     before: pd.DataFrame | None
     """The previous row of each; None before the first."""
     reached: pd.Series | None
-    """The ordering column of the row before, or where the order starts."""
+    """The previous value of the ordering column, or the start of the order."""
     totals: pd.DataFrame
     known: pd.DataFrame
-    """Sums of the columns whose mean is carried, and the number of values in them."""
+    """Sums and counts for the columns with a running mean."""
 
     @classmethod
     def start(cls, plan: TablePlan, parent: Written, active: Ints, last: Any) -> _History:
-        """Before the first row."""
+        """The state before the first row."""
         assert plan.main is not None
         start = None
         if plan.order is not None:
@@ -125,7 +125,7 @@ class _History:
         return cls(plan, len(active), None, start, zeros, zeros.copy())
 
     def columns(self) -> pd.DataFrame:
-        """What the next rows carry from it."""
+        """The context for the next rows."""
         names = [rows.step(name) if name == self.plan.order else str(name) for name in self.plan.own]
         parts = []
         if self.reached is not None:
@@ -139,7 +139,7 @@ class _History:
         return pd.concat(parts, axis=1)
 
     def bounded(self, whole: pd.DataFrame, last: Any, bounds: Sequence[Bound], carried: pd.DataFrame) -> pd.DataFrame:
-        """Rows with steps that do not exceed the last value of the order."""
+        """Rows with steps limited by the last value of the order and by the parents' bounds."""
         if self.reached is None or self.before is None or last is None:
             return whole
         name = rows.step(str(self.plan.order))
@@ -147,12 +147,12 @@ class _History:
         return whole.assign(**{name: whole[name].where(whole[name] <= most, most.astype(whole[name].dtype))})
 
     def go_on(self, whole: pd.DataFrame, going_on: NDArray[np.bool_]) -> None:
-        """Add the rows that were written, and drop parents that have no more."""
+        """Add the new rows, and drop parents that are complete."""
         values = whole[list(self.totals.columns)].astype(np.float64)
         self.totals = (self.totals + values.fillna(0))[going_on].reset_index(drop=True)
         self.known = (self.known + values.notna())[going_on].reset_index(drop=True)
         if self.reached is not None:
-            if self.before is not None:  # the first row is where the order starts
+            if self.before is not None:  # the first row starts the order
                 self.reached = self.reached + whole[rows.step(str(self.plan.order))]
             self.reached = self.reached[going_on].reset_index(drop=True)
         self.before = whole[going_on].reset_index(drop=True)
@@ -160,7 +160,7 @@ class _History:
 
 
 def _starts(plan: TablePlan, link: Link, parents_frame: pd.DataFrame, parents: Ints, last: Any) -> pd.Series:
-    """Where the order of each parent's rows starts; at the last value if no parent says it."""
+    """The start of each parent's order; the last value if no parent has it."""
     assert plan.order is not None
     starts = rows.take_rows(parents_frame[[rows.first_of(link, plan.order)]], parents).iloc[:, 0]
     starts = starts.ffill().bfill()
@@ -170,7 +170,7 @@ def _starts(plan: TablePlan, link: Link, parents_frame: pd.DataFrame, parents: I
 def _in_groups(
     plan: TablePlan, parent: Written, drawn: list[pd.DataFrame], numbers: list[Ints], places: list[Ints], last: Any
 ) -> Written:
-    """All rows in the order of their parents and places, the ordering column summed up."""
+    """All rows sorted by parent and position, with steps summed to the ordering column."""
     assert plan.main is not None
     parents, place = np.concatenate(numbers), np.concatenate(places)
     order = np.lexsort((place, np.where(parents < 0, len(parent.frame), parents)))
@@ -189,7 +189,7 @@ def _in_groups(
 
 
 def _summed(order: Name, first: pd.Series, steps: pd.Series, place: Ints) -> pd.Series:
-    """The ordering column: where the parent's rows start, and the steps up to each row."""
+    """The ordering column: the parent's start plus the steps up to each row."""
     zero = steps - steps
     steps = steps.where(pd.Series(place > 1), zero)
     group = np.cumsum(place == 1)
@@ -203,9 +203,9 @@ def choose_parents(
     parents: tuple[Written, pd.DataFrame, Ints],
     rng: np.random.Generator,
 ) -> Ints:
-    """A further parent for each row that has one, chosen from existing rows.
+    """Choose a further parent for each row that has one, among existing rows.
 
-    `parents` are their extended rows, their own columns, and how often each is wanted.
+    `parents` are their extended rows, their own columns, and how often each is used.
     """
     parent, parent_own, wanted = parents
     frame = written.frame
@@ -232,7 +232,7 @@ def choose_parents(
 
 
 def choose_in_loop(plan: TablePlan, written: Written, link: Link, own: pd.DataFrame, rng: np.random.Generator) -> Ints:
-    """The row of the same table that each row points to: one level above it, so that there is no cycle."""
+    """Choose the row of the same table that each row refers to, one level above it to exclude cycles."""
     level = written.frame[rows.LEVEL].to_numpy(dtype=np.int64).clip(min=0)
     level = np.searchsorted(np.unique(level), level)  # no level is empty
     chosen = np.full(len(level), -1, dtype=np.int64)
@@ -251,13 +251,13 @@ def choose_in_loop(plan: TablePlan, written: Written, link: Link, own: pd.DataFr
 
 
 def children_of(frame: pd.DataFrame, link: Link) -> Ints:
-    """The number of children of each row by a link (n,)."""
+    """Number of children of each row by a link (n,)."""
     counts: Ints = frame[rows.n_children(link)].fillna(0).to_numpy(dtype=np.int64).clip(min=0)
     return counts
 
 
 def foreign_key(parent: pd.DataFrame, link: Link, numbers: Ints, dtypes: Mapping[Name, Any]) -> pd.DataFrame:
-    """The columns of a link, with the keys of the parents that were chosen."""
+    """The foreign-key columns, with the keys of the chosen parents."""
     taken = rows.take_rows(parent[list(link.key)].reset_index(drop=True), numbers)
     columns = {}
     for column, key in zip(link.columns, link.key, strict=True):

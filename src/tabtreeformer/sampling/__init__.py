@@ -1,6 +1,6 @@
-"""From prompts, or from a forest, to value ids.
+"""Draws rows of ids, from networks with prompts or from a forest.
 
-What needs PyTorch is imported when first used, so that a model of trees alone never waits for it.
+PyTorch is imported on first use, so that a tree-only model never waits for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Two networks that draw each row together, for tables so small that one network learns little from half of the rows.
 
-Each network has learned from its own half, so that the logarithms of their chances add up as independent evidence does
-(Tresp, "A Bayesian Committee Machine", 2000): the sum is sharper than either where both agree, and flat where they do
-not. How much of the sum counts is `sampling.committee`; the nearer networks are to the truth, the less of it is right.
+Each network was trained on its own half, so their log-probabilities add up like independent evidence (Tresp, "A
+Bayesian Committee Machine", 2000): the sum is sharper than either where they agree, and flat where they do not.
+`sampling.committee` interpolates between mean and sum; the better the networks, the smaller it should be.
 
 Shapes: `B` rows, `S` ids of a slot, `d` width.
 """
@@ -21,7 +21,7 @@ from .sampler import Sampler
 
 
 class Committee(Sampler):
-    """Draws rows from two networks at once."""
+    """Draws rows from two networks together."""
 
     def __init__(self, networks: Sequence[Network], config: SampleConfig) -> None:
         super().__init__(networks[0], config)
@@ -32,7 +32,7 @@ class Committee(Sampler):
 
     @property
     def weight(self) -> float:
-        """What the logits of each network count: half where they are averaged, one where they are added."""
+        """Weight of each network's logits: 0.5 for their mean, 1 for their sum."""
         return (1 + self.config.committee) / 2
 
     def slot_logits(self, hidden: Tensor, slot: int) -> Tensor:
@@ -43,16 +43,16 @@ class Committee(Sampler):
 
 
 class _Rows:
-    """The rows that both networks have seen so far."""
+    """The prefix of the rows, as seen by both networks."""
 
     def __init__(self, rows: Sequence[Rows]) -> None:
         self.rows = rows
 
     def push(self, ids: Tensor) -> None:
-        """Show both the ids of the next slot (B,)."""
+        """Append the ids of the next slot (B,) for both networks."""
         for own in self.rows:
             own.push(ids)
 
     def hidden(self) -> Tensor:
-        """Hidden states of both (B, 2d)."""
+        """Hidden states of both networks (B, 2d)."""
         return torch.cat([own.hidden() for own in self.rows], dim=1)

@@ -1,4 +1,4 @@
-"""Rows from a forest: free rows, rows that meet conditions, and the missing part of given rows.
+"""Rows from a forest: unconditional rows, rows under conditions, and completions of partial rows.
 
 Shapes: `n` or `N` rows, `D` value slots, `S` ids of a slot.
 """
@@ -17,14 +17,14 @@ from ..tokens.writer import Ids, Mask
 from .writer import Decoding, Floats
 
 DRAWS = 64
-"""Completed rows over which likelihoods in another order than that of the table are averaged."""
+"""Number of completions averaged for likelihoods in another order than that of the table."""
 _ROWS, _KEYS = range(2)
-"""What the seed of a call is divided into."""
+"""Streams into which the seed of a call is split."""
 
 
 @dataclass
 class ForestWriter(Decoding):
-    """A forest, what its ids mean, and the seeds of one call."""
+    """A forest with its codec and the seeds of one call."""
 
     forest: Forest
     codec: TableCodec
@@ -39,11 +39,11 @@ class ForestWriter(Decoding):
 
     @property
     def width(self) -> int:
-        """There is no network."""
+        """0, because there is no network."""
         return 0
 
     def start(self, block: int) -> None:
-        """Go to a block of the rows."""
+        """Start a block of rows."""
         self.first = block * BLOCK
         drawn, decoded = child(self.seed, _ROWS, block).spawn(2)
         self.drawn, self.rng = np.random.default_rng(drawn), np.random.default_rng(decoded)
@@ -62,8 +62,8 @@ class ForestWriter(Decoding):
     def log_prob(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
         """Log of the share of each slot given those before it (N, D), in that order.
 
-        In table order shares are exact. In another order, slots that come before what is known of a row are averaged
-        over draws, and the parts are estimates.
+        In table order the result is exact. In another order, unknown slots are averaged over draws, and the parts are
+        estimates.
         """
         ids = rows.ids
         assert ids is not None
@@ -90,7 +90,7 @@ class ForestWriter(Decoding):
         return total
 
     def chances(self, given: Given, slot: int, rng: np.random.Generator) -> Floats:
-        """Chances of the ids of a slot after what is known of rows (N, S)."""
+        """Probabilities of a slot's ids, given the known part of rows (N, S)."""
         assert given.ids is not None
         assert given.known is not None
         return chances(self.forest, given.ids, given.known, slot, rng)

@@ -1,6 +1,6 @@
-"""How likely a network finds what is given of rows, whichever part that is in each row.
+"""The likelihood of the given part of rows, which may differ from row to row.
 
-What is given comes first in the order of its row, so that rows with different gaps go through a network together.
+Given slots come first in the order of each row, so that rows with different gaps go through a network together.
 
 Shapes: `N` rows, `B` rows per batch, `T` trees, `D` value slots, `K` slots at the start of the orders, `S` ids.
 """
@@ -19,7 +19,7 @@ BATCH = 2048
 
 
 def given_first(given: Mask, following: int | None = None) -> NDArray[np.int64]:
-    """Orders of the slots (N, D): the given ones, then the one that follows if there is one, then all others."""
+    """Orders of the slots (N, D): the given ones, then `following` if any, then all others."""
     keys = np.where(given, 0, 2)
     if following is not None:
         keys[:, following] = 1
@@ -31,9 +31,9 @@ def given_first(given: Mask, following: int | None = None) -> NDArray[np.int64]:
 def given_log_probs(
     network: Network, prompts: Ids, ids: Ids, given: Mask, following: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-probability of what is given after the prompts (N,), and chances of the ids of the slot that follows (N, S).
+    """Log-probability of the given slots after the prompts (N,), and probabilities of the ids of `following` (N, S).
 
-    Without a slot that follows the second has no columns.
+    Without `following`, the second has no columns.
     """
     orders, n_given = given_first(given, following), given.sum(1)
     logs = np.zeros(len(ids))
@@ -65,7 +65,7 @@ def given_log_probs(
 
 
 def _inputs(network: Network, prompts: Ids, local: Tensor, slots: Tensor) -> Tensor:
-    """Tokens of the prompts and of the ids that rows (B, D) hold in the slots (B, k) → (B, 1 + T + k)."""
+    """Tokens of the prompts and of the rows' ids (B, D) in the slots (B, k) → (B, 1 + T + k)."""
     layout = network.layout
     start = torch.from_numpy(layout.prompt_tokens(prompts)).to(local.device)
     offsets = torch.from_numpy(layout.slot_offsets[layout.n_trees :]).to(local.device)

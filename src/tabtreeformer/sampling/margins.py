@@ -1,8 +1,8 @@
-"""Margins: the share of each id among the rows that a network writes, corrected to its share among the rows learned.
+"""Margins: the share of each id in sampled rows, corrected to its share in the training rows.
 
-A network trained on masked rows and smoothed targets is a little off in the shares of single columns, which are what a
-table shows most reliably. Each slot's logits are shifted by one number per id, found while rows are drawn slot by slot,
-so that later slots are corrected given corrected ones.
+A network trained on masked rows and smoothed targets is slightly biased in the shares of single columns, although these
+are what a table shows most reliably. Each slot's logits are shifted by one number per id. The shifts are found while
+rows are drawn slot by slot, so that later slots are corrected given corrected ones.
 
 Shapes: `N` rows, `L` positions, `B` rows drawn, `S` ids of a slot.
 """
@@ -25,7 +25,7 @@ from .committee import Committee
 from .sampler import Sampler
 
 MIN_ROWS = 4096
-"""Rows after which shifts are found, at least; every prompt of a bank is used equally often, as when rows are drawn."""
+"""Minimum rows for finding shifts; every prompt of a bank is used equally often, as in sampling."""
 ROUNDS = 20
 MAX_SHIFT = 2.0
 """Largest change of a logit per round."""
@@ -38,7 +38,7 @@ def correct_margins(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSe
     counts = networks[0].count(torch.from_numpy(tokens))
     if counts is None:
         return
-    # Each network by itself first: what its own half has more of than the other would reveal that half.
+    # Each network separately first: differences between its half and the other would reveal that half.
     for network, bank in zip(networks, fitted.prompts, strict=True):
         prompts = _prompts(bank.leaf_ids)
         config = dataclasses.replace(fitted.config.sampling, batch_size=len(prompts))
@@ -54,7 +54,7 @@ def _prompts(leaf_ids: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 class _Corrector(Sampler):
-    """Draws rows once, and corrects each slot before it is drawn."""
+    """Draws rows once and corrects each slot before it is drawn."""
 
     def __init__(self, network: Network, config: SampleConfig, counts: Sequence[Tensor]) -> None:
         super().__init__(network, config)
@@ -69,7 +69,7 @@ class _Corrector(Sampler):
 
 
 class _CommitteeCorrector(Committee):
-    """The same for two networks that draw together: each is shifted by its share."""
+    """The same for two networks that draw together; each gets its share of the shift."""
 
     def __init__(self, networks: Sequence[Network], config: SampleConfig, counts: Sequence[Tensor]) -> None:
         super().__init__(networks, config)
@@ -85,7 +85,7 @@ class _CommitteeCorrector(Committee):
 
 
 def margin_shift(logits: Tensor, counts: Tensor, temperature: float) -> Tensor:
-    """What to add to logits (B, S) so that their mean shares are those of the counts (S,); 0 for ids of no row."""
+    """Shift of the logits (B, S) that makes their mean probabilities match the counts (S,); 0 for ids without rows."""
     seen, target = counts > 0, counts / counts.sum()
     shift = torch.zeros_like(target)
     for _ in range(ROUNDS):

@@ -1,16 +1,16 @@
-"""Rows from two networks: free rows, rows that meet conditions, and the missing part of given rows.
+"""Rows from two networks: unconditional rows, rows under conditions, and completions of partial rows.
 
-Known columns come first in the order of a row, so that the rest is drawn from what the networks have learned about rows
-like it. Leaf prompts must agree with what is given:
+Known columns come first in the order of a row, so that the rest is drawn given them. Leaf prompts must agree with the
+given values:
 
-- Under conditions, prompts of the bank are weighted by how likely they make what is given.
-- Of given rows in which all features of the trees are known, the leaves are those of the row.
-- For other given rows prompts of the bank are weighted row by row (`prompt_weights.py`).
+- Under conditions, prompts of the bank are weighted by the likelihood of the given values.
+- Partial rows with all features of the trees use their own leaves.
+- For other partial rows, prompts of the bank are weighted row by row (`prompt_weights.py`).
 
-Whatever the prompt, it is masked as in training.
+All prompts are masked as in training.
 
-Rows are drawn in blocks, each from a seed of its own that depends on the seed of the call and the number of the block
-alone: the same rows come out whichever blocks are drawn first, in which process and on which machine.
+Rows are drawn in blocks. The seed of a block depends only on the seed of the call and the number of the block, so the
+rows do not depend on the order of the blocks, the process or the machine.
 
 Shapes: `n` or `N` rows, `T` trees, `D` value slots, `S` ids of a slot.
 """
@@ -43,11 +43,11 @@ from .writer import Decoding, Floats
 _ROWS, _PROMPTS, _KEYS = range(3)
 """What the seed of a call is divided into."""
 CANDIDATES_PER_ROW, MIN_CANDIDATES = 8, 512
-"""Prompts that are weighted under conditions."""
+"""Number of prompts that are weighted under conditions."""
 MASKS = 4
-"""Masked prompts over which a prediction from known leaves is averaged."""
+"""Number of masked prompts averaged for a prediction from known leaves."""
 BATCH = 2048
-"""Rows whose likelihoods are computed together."""
+"""Rows per batch for likelihoods."""
 
 
 @dataclass
@@ -76,18 +76,18 @@ class NetworkWriter(Decoding):
 
     @cached_property
     def samplers(self) -> list[Sampler]:
-        """One per network, or two committees of both, each for the prompts of one of them."""
+        """One sampler per network, or two committees of both, each for the prompts of one network."""
         if self.sampling.committee:
             return [Committee(self.networks, self.sampling), Committee(self.networks[::-1], self.sampling)]
         return [Sampler(network, self.sampling) for network in self.networks]
 
     @property
     def width(self) -> int:
-        """Width of the networks, by which the number of threads is chosen."""
+        """Width of the networks; determines the number of threads."""
         return self.networks[0].config.width
 
     def start(self, block: int) -> None:
-        """Go to a block of the rows; what is drawn from here on depends on its number, not on what was drawn before."""
+        """Start a block of rows; its rows depend on its number only, not on earlier draws."""
         self.first = block * BLOCK
         seeds = child(self.seed, _ROWS, block).spawn(1 + len(self.networks))
         self.rng, *self.generators = (np.random.default_rng(seed) for seed in seeds)
@@ -118,7 +118,7 @@ class NetworkWriter(Decoding):
         """Draw n rows under conditions."""
         columns = {self.layout.value_slots[slot].column for slot in allowed}
         slots = self.layout.slots_of(*columns)
-        # Columns with nothing left to choose come first.
+        # Columns with a single allowed id come first.
         single = {c: all(_is_single(allowed.get(slot)) for slot in self.layout.slots_of(c)) for c in columns}
         slots.sort(key=lambda slot: not single[self.layout.value_slots[slot].column])
         rows = np.zeros((n, self.layout.n_values), dtype=np.int32)
@@ -139,10 +139,10 @@ class NetworkWriter(Decoding):
     def _weighted(
         self, j: int, n: int, allowed: Mapping[int, Mask], slots: Sequence[int], prompts: Ids, offset: float
     ) -> Ids:
-        """Draw the limited slots after more prompts than are needed, and keep n by how likely their limits were.
+        """Draw the limited slots for more prompts than needed, and resample n by the probability of their limits.
 
-        The product of the shares that the limits left is how well a prompt agrees with what is given, and lets a later
-        limit act on an earlier slot, which leaving out ids slot by slot would not.
+        The product of the probabilities of the limits measures how well a prompt agrees with them. It also lets a later
+        limit influence an earlier slot, which masking ids slot by slot does not.
         """
         sampler, generator = self.samplers[j], self.generators[j]
         starts, weights = sampler.draw_start(prompts, generator, allowed, slots)
@@ -154,7 +154,7 @@ class NetworkWriter(Decoding):
         return sampler.draw(prompts[kept], generator, _uncounted, Given(allowed, starts[kept], known), slots)
 
     def _completed(self, given: Given) -> Ids:
-        """Draw what is not known of rows."""
+        """Draw the unknown part of rows."""
         ids, known, leaves, has_leaves = _rows_of(given, self.layout.n_trees)
         turns = (self.rng.permutation(len(ids)) + self.rng.integers(2)) % 2
         prompts = masked(leaves, self.fitted.config.train.leaf_mask, self.rng)
@@ -175,7 +175,7 @@ class NetworkWriter(Decoding):
         return rows
 
     def _both(self, draw: Callable[[int], None]) -> None:
-        samplers = self.samplers  # made here, and not by two threads at once
+        samplers = self.samplers  # created here, before two threads use them
 
         def give_up() -> None:
             for sampler in samplers:
@@ -186,9 +186,9 @@ class NetworkWriter(Decoding):
     # ---- prompts
 
     def own_prompts(self, real: NDArray[np.int64], floor: int, *, all_real: bool) -> tuple[PromptBank, PromptBank]:
-        """Banks of rows that the networks write after the banks that they have: as many, and as much of them masked.
+        """New banks from rows that the networks write, of the same size and share of masks as their present banks.
 
-        With these no leaf of a real row is kept; `real` are the leaves of real rows, which no prompt may single out.
+        So no leaf of a real row is stored; `real` are the leaves of real rows, which no prompt may single out.
         """
         assert self.fitted.tree_encoder is not None
         sizes = [len(bank.leaf_ids) for bank in self.banks]
@@ -204,17 +204,17 @@ class NetworkWriter(Decoding):
     # ---- likelihoods
 
     def log_prob(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
-        """Logs of the mixture of both networks for each slot given those before it in `slots` (N, D).
+        """Log-probability of each slot given those before it in `slots`, for the mixture of both networks (N, D).
 
-        Prompts are blank. Networks that have never seen a blank prompt, as those of the paper's presets, are asked
-        after the row's own leaves instead.
+        Prompts are blank. Networks that were trained without blank prompts, as in the paper's presets, get the row's
+        own leaves instead.
         """
         ids, _, leaves, has_leaves = _rows_of(rows, self.layout.n_trees)
         prompts = leaves if has_leaves.all() else blank(len(ids), self.layout.n_trees)
         tokens = self.layout.to_tokens(prompts, ids)
         order = None if list(slots) == list(range(self.layout.n_values)) else slots
         logs = [network_log_probs(network, tokens, order)[:, slots] for network in self.networks]
-        # The networks are a mixture: the weight of one grows with the probability that it gave to the slots before.
+        # In a mixture, the weight of a network grows with its probability of the earlier slots.
         joint = np.logaddexp(*(np.cumsum(np.where(idle[:, slots], 0.0, log), axis=1) for log in logs)) - np.log(2)
         return np.asarray(np.diff(joint, axis=1, prepend=0.0))
 
@@ -224,7 +224,7 @@ class NetworkWriter(Decoding):
         return np.asarray(self.log_prob(rows, [*others, *slots], idle)[:, len(others) :].sum(1))
 
     def chances(self, given: Given, slot: int, rng: np.random.Generator) -> Floats:
-        """Chances of the ids of a slot after what is known of rows, summed over networks and prompts (N, S)."""
+        """Probabilities of a slot's ids given the known part of rows, summed over networks and prompts (N, S)."""
         ids, known, leaves, has_leaves = _rows_of(given, self.layout.n_trees)
         result = np.zeros((len(ids), self.layout.value_slots[slot].size))
         prompted, unknown = np.flatnonzero(has_leaves), np.flatnonzero(~has_leaves)
@@ -251,7 +251,7 @@ def network_log_probs(network: Network, tokens: NDArray[np.int64], order: Sequen
 
 
 def _rows_of(given: Given, n_trees: int) -> tuple[Ids, Mask, NDArray[np.int64], Mask]:
-    """Ids and what is known of them (N, D), leaves (N, T) and the rows whose leaves are known (N,)."""
+    """Ids and a mask of the known ones (N, D), leaves (N, T) and a mask of rows with known leaves (N,)."""
     assert given.ids is not None
     assert given.known is not None
     if given.leaves is None or given.has_leaves is None:
@@ -265,4 +265,4 @@ def _is_single(mask: Mask | None) -> bool:
 
 
 def _uncounted(rows: int) -> None:
-    """Rows are counted when they are whole."""
+    """No progress: rows are counted when they are complete."""

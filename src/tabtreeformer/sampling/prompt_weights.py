@@ -1,9 +1,9 @@
-"""Prompts that agree with what is given of a row, where its own leaves are not known.
+"""Prompts for partial rows whose own leaves are unknown.
 
-A network is a mixture over the prompts of its bank. Given a part of a row, a prompt counts by how likely it makes that
-part. For each row a few prompts of the bank are drawn and weighted this way, beside a blank one, which wins where none
-of them agrees with what is given. That is importance resampling: exact with many prompts, approximate with few. Rows
-that give the same share their candidates.
+A network is a mixture over the prompts of its bank. Given a part of a row, each prompt is weighted by the likelihood of
+that part. For each row a few prompts of the bank and a blank one are weighted; the blank one wins if none of the others
+agrees with the given values. This is importance resampling: exact with many prompts, approximate with few. Rows with
+the same given values share their candidates.
 
 Shapes: `N` rows, `M` candidates, `T` trees, `D` value slots, `S` ids of a slot.
 """
@@ -21,13 +21,13 @@ from ..tokens.writer import Ids, Mask
 from .given_likelihood import given_log_probs
 
 PER_ROW, MIN_PER_GROUP, MAX_PER_GROUP, PER_CALL = 8, 32, 512, 2**13
-"""Candidates: this many per row. Rows that give the same are a group, which has more where a call has few groups."""
+"""Candidates per row. Rows with equal given values form a group, which gets more candidates if there are few groups."""
 CHUNK = 2**15
-"""Candidates that are weighted before the next are drawn."""
+"""Candidates per batch."""
 
 
 def agreeing_prompts(network: Network, bank: PromptBank, ids: Ids, given: Mask, rng: np.random.Generator) -> Ids:
-    """A prompt for each row (N, T), drawn by how likely it makes what is given of the row."""
+    """A prompt for each row (N, T), drawn by the likelihood of the row's given values."""
     chosen = np.full((len(ids), bank.leaf_ids.shape[1]), MASKED, dtype=np.int32)
     if not chosen.size:
         return chosen
@@ -57,7 +57,7 @@ def mixed_chances(
     slot: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Chances of the ids of a slot after what is given (N, S), over prompts by how likely they make what is given."""
+    """Probabilities of a slot's ids given the given values (N, S), averaged over prompts weighted by likelihood."""
     result = np.zeros((len(ids), network.layout.value_slots[slot].size))
     for part, prompts, owners in _candidates(bank, np.ones(len(ids), dtype=np.int64), rng):
         logs, chances = given_log_probs(network, prompts, ids[part][owners], given[part][owners], slot)
@@ -71,7 +71,9 @@ def mixed_chances(
 def _candidates(
     bank: PromptBank, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> Iterator[tuple[slice, Ids, NDArray[np.int64]]]:
-    """For groups of this many rows, some at a time: prompts (M, T), the first of a group blank, and their groups."""
+    """Batches of candidates for groups of these sizes: prompts (M, T), the first of each group blank, and
+    their groups.
+    """
     sizes = np.maximum(PER_ROW * counts, min(max(PER_CALL // len(counts), MIN_PER_GROUP), MAX_PER_GROUP))
     if not bank.leaf_ids.shape[1]:
         sizes = np.ones_like(sizes)
@@ -80,7 +82,7 @@ def _candidates(
         stop = start + max(1, int(np.searchsorted(np.cumsum(sizes[start:]), CHUNK, side="right")))
         owners = np.repeat(np.arange(stop - start), sizes[start:stop])
         prompts = np.full((len(owners), bank.leaf_ids.shape[1]), MASKED, dtype=np.int32)
-        later = np.diff(owners, prepend=-1) == 0  # all but the first of a group
+        later = np.diff(owners, prepend=-1) == 0  # all except the first of each group
         if later.any():
             prompts[later] = bank.leaf_ids[rng.integers(len(bank.leaf_ids), size=int(later.sum()))]
         yield slice(start, stop), prompts, owners

@@ -1,4 +1,4 @@
-"""Prompts while rows are written: blank, masked, protected, and dealt out by row number."""
+"""Prompts for sampling: blank, masked, protected, and assigned by row number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..artifact.prompt_bank import MASKED, PromptBank
 
 
 def blank(n_rows: int, n_trees: int) -> NDArray[np.int32]:
-    """Prompts that say nothing, (n, T)."""
+    """Prompts without information (n, T)."""
     return np.full((n_rows, n_trees), MASKED, dtype=np.int32)
 
 
@@ -33,10 +33,10 @@ def protected_bank(
     *,
     all_real: bool = True,
 ) -> PromptBank:
-    """A bank of rows that a model wrote: at least half of each prompt is masked, and none fits a few real rows.
+    """A bank of model-written prompts: at least half of each is masked, and none matches only a few real rows.
 
-    A prompt that fits no row at all (`real` are the leaves of all) describes nobody. Of all others, leaves are shown
-    one after the other, in random order, as long as at least `floor` rows lie in all that are shown.
+    A prompt that matches no row at all (`real` are the leaves of all rows) describes nobody. For all others, leaves are
+    revealed in random order as long as at least `floor` rows are in all revealed leaves.
     """
     n_trees = leaf_ids.shape[1]
     crowd = _Crowd.of(real, [int(leaf_ids[:, tree].max(initial=0)) for tree in range(n_trees)])
@@ -49,9 +49,9 @@ def protected_bank(
 
 
 class Deck:
-    """Prompts of a bank by the number of the row that they are for, in an order that depends on a seed alone.
+    """Assigns prompts of a bank to row numbers, in an order that depends only on a seed.
 
-    Each comes once before any comes again, whichever rows are asked for first and wherever.
+    Each prompt is used once before any repeats, in whatever order rows are requested.
     """
 
     def __init__(self, bank: PromptBank, seed: np.random.SeedSequence) -> None:
@@ -72,23 +72,25 @@ class Deck:
 
 @dataclass(frozen=True)
 class _Crowd:
-    """The real rows that prompts are compared with."""
+    """The real rows with which prompts are compared."""
 
     leaves: NDArray[np.integer[Any]]
-    """By tree (T, N) and as narrow as possible: they are looked up millions of times."""
+    """Leaves by tree (T, N), in the smallest dtype, because they are looked up millions of times."""
     reached: list[list[NDArray[np.int64]]]
     """Rows of each leaf of each tree."""
 
     @classmethod
     def of(cls, real: NDArray[np.int64], last: list[int]) -> _Crowd:
-        """Leaves of rows (N, T), and the last leaf of each tree that will be asked for."""
+        """Build from leaves of rows (N, T), and the largest leaf index per tree."""
         narrow = np.ascontiguousarray(real.T, dtype=np.min_scalar_type(real.max(initial=0)))
         return cls(narrow, [_rows_by_leaf(own, end) for own, end in zip(narrow, last, strict=True)])
 
     def hiding(
         self, leaves: NDArray[np.int64], shown: NDArray[np.int64], floor: int, all_real: bool
     ) -> NDArray[np.int64]:
-        """Those of the shown trees in whose leaves at least `floor` rows lie together, or all if no row lies in all."""
+        """The shown trees to keep, so that at least `floor` rows are in all their leaves; all if no row is in all
+        leaves.
+        """
         chosen: list[int] = []
         rows = None
         may_be_nobody = all_real
@@ -106,7 +108,7 @@ class _Crowd:
         return np.array(chosen, dtype=np.int64)
 
     def _within(self, rows: NDArray[np.int64], leaves: NDArray[np.int64], tree: int) -> NDArray[np.int64]:
-        """Those of some rows that lie in a tree's leaf."""
+        """Which of the rows are in a tree's leaf."""
         kept: NDArray[np.int64] = rows[self.leaves[tree][rows] == leaves[tree]]
         return kept
 

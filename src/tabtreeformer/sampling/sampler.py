@@ -1,7 +1,7 @@
-"""Draws value ids slot by slot after a leaf prompt, from the allowed ids only: every drawn row is a valid row.
+"""Draws value ids slot by slot after a leaf prompt, from the allowed ids only, so that every drawn row is valid.
 
-One loop serves free rows, conditions and rows with gaps. What is known of a row comes first in its order, so that the
-rest is drawn from what the network has learned about rows like it.
+One loop serves unconditional rows, conditions and partial rows. Known slots come first in the order of a row, so that
+the rest is drawn given them.
 
 Shapes: `n` rows, `B` rows per batch, `T` trees, `D` value slots, `S` ids of a slot, `d` width.
 """
@@ -24,23 +24,23 @@ from ..tokens import FREE, MASK, Given, SlotKind
 from ..tokens.writer import Ids, Mask
 
 GROUPS = (64, 64, 64, 64, 128, 128, 256, 256, 512, 512)
-"""Rows that are drawn together, group by group, and again from the first: the more rows, the larger the groups."""
+"""Group sizes of rows drawn together, used cyclically: the more rows, the larger the groups."""
 GOLDEN = (math.sqrt(5) - 1) / 2
-"""The fractional parts of its multiples are spread evenly, however many are taken."""
+"""Golden ratio: the fractional parts of its first multiples are always evenly spread."""
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Rows that are drawn together."""
+    """A batch of rows."""
 
     prompts: Ids
     """(B, T)."""
     ids: Ids
-    """What is known of the rows (B, D)."""
+    """The known ids of the rows (B, D)."""
     orders: NDArray[np.int64]
-    """Slots in the order in which they are drawn (B, D), or (1, D) where it is the same for all."""
+    """Slots in the order of drawing (B, D), or (1, D) if it is the same for all."""
     n_known: NDArray[np.int64]
-    """How many slots at the start of the order are known (B,)."""
+    """Number of known slots at the start of the order (B,)."""
 
     def take(self, rows: NDArray[np.int64]) -> _Batch:
         """Some of the rows."""
@@ -52,15 +52,15 @@ class Sampler:
     """Draws rows from one network."""
 
     def __init__(self, model: Network, config: SampleConfig, *, cache: bool = True) -> None:
-        """Without a `cache` of keys and values, each token computes all positions before it again: slow, for tests."""
+        """Without a `cache` of keys and values, each token recomputes all earlier positions: slow, for tests."""
         self.model, self.config, self.layout = model.eval(), config, model.layout
         self.interrupted = False
-        """Set from another thread to end `draw` after the batch under way."""
+        """Set from another thread to end `draw` after the current batch."""
         model.fold()
         self._start_rows = model.start_rows(cache=cache)
 
     def whole_groups(self, n_rows: int) -> int:
-        """How many free rows have to be drawn for this many: those of whole groups, which are then cut."""
+        """Number of unconditional rows to draw for this many: groups are drawn whole and then cut."""
         if not self.config.together:
             return n_rows
         return sum(group_sizes(n_rows, self.config.batch_size))
@@ -75,16 +75,16 @@ class Sampler:
     ) -> Ids:
         """Leaf prompts (n, T), masked with -1 → local value ids (n, D), batch by batch.
 
-        Slots are drawn in table order, those in `first` before the others, and what is known of a row before all. A
-        network that fills masks draws each batch of free rows in a random order.
-        Free rows take numbers of their own from `rng`, in order: fewer rows, in whole groups, are the first of more.
+        Known slots come first, then those in `first`, then all others in table order. A network that fills masks draws
+        each batch of unconditional rows in a random order. Unconditional rows use random numbers in order, so n rows
+        (in whole groups) are the first n of a larger draw.
         """
         return self._draw(prompts, rng, advance, given, first, self.layout.n_values)[0]
 
     def draw_start(
         self, prompts: Ids, rng: np.random.Generator, allowed: Mapping[int, Mask], first: Sequence[int]
     ) -> tuple[Ids, NDArray[np.float64]]:
-        """Draw only the slots in `first` (n, D), and the log of the share that the allowed ids had of them (n,)."""
+        """Draw only the slots in `first` (n, D), and return the log-probability of their allowed ids (n,)."""
         return self._draw(prompts, rng, lambda n: None, Given(allowed), first, len(first))
 
     def _draw(
@@ -98,7 +98,7 @@ class Sampler:
     ) -> tuple[Ids, NDArray[np.float64]]:
         rows = self._order(prompts, given, first)
         drawn, weights = rows.ids.copy(), np.zeros(len(prompts))
-        # In a batch, rows with many known slots wait for those with few: sort rows by how much of them is known.
+        # Sort rows by their number of known slots, because in a batch, rows with many known slots wait for the others.
         by_length = np.argsort(rows.n_known, kind="stable")
         masks = {slot: torch.from_numpy(mask).to(self._device) for slot, mask in given.allowed.items()}
         for part, groups in self._batches(len(prompts)):
@@ -118,7 +118,7 @@ class Sampler:
         return np.argsort(keys, kind="stable")[None]
 
     def _order(self, prompts: Ids, given: Given, first: Sequence[int]) -> _Batch:
-        """Put what is known of each row first, then the slots in `first`, then all others."""
+        """Order of the slots of each row: known ones, those in `first`, all others."""
         n, D = len(prompts), self.layout.n_values
         order = np.array([*first, *(i for i in range(D) if i not in set(first))], dtype=np.int64)
         if given.ids is None or given.known is None:
@@ -130,7 +130,7 @@ class Sampler:
         return _Batch(prompts, given.ids, orders, given.known.sum(1))
 
     def _batches(self, n_rows: int) -> Iterator[tuple[slice, list[int]]]:
-        """Batches of rows, until another thread interrupts, and the sizes of the groups in each."""
+        """Batches of rows and their group sizes, until another thread interrupts."""
         size = self.config.batch_size
         left = group_sizes(n_rows, size) if self.config.together else [size] * -(-n_rows // size)
         if left:
@@ -169,7 +169,8 @@ class Sampler:
                     logits = logits.masked_fill(~allowed[slot], -math.inf)
                     weights[own] += torch.logsumexp(logits.double(), 1) - whole
                 shares = torch.softmax(logits.float() / self.temperature(slot), dim=1)
-                together = self.config.together and len(batch.orders) == 1  # else rows of one slot are of many groups
+                # otherwise the rows of a slot belong to many groups
+                together = self.config.together and len(batch.orders) == 1
                 chosen = choose(shares, points[own, place - begin], groups if together else None)
                 local[own, slot] = chosen.to(local.dtype)
             if place + 1 < stop:
@@ -178,7 +179,7 @@ class Sampler:
         return local.cpu().numpy(), weights.cpu().numpy()
 
     def _to_draw(self, batch: _Batch, place: int) -> Iterator[tuple[int, Tensor | slice]]:
-        """Slots that come at this place of the order, each with the rows in which it has to be drawn."""
+        """Slots at this position of the order, each with the rows in which it has to be drawn."""
         drawing = batch.n_known <= place
         if len(batch.orders) == 1:
             if drawing.any():
@@ -193,7 +194,7 @@ class Sampler:
         return self.model.slot_logits(hidden, slot)
 
     def temperature(self, slot: int) -> float:
-        """That of a value slot's kind."""
+        """The temperature for a slot's kind."""
         category = self.layout.value_slots[slot].kind == SlotKind.CATEGORY
         return self.config.temperature_category if category else self.config.temperature_numeric
 
@@ -203,7 +204,7 @@ class Sampler:
 
 
 def group_sizes(n_rows: int, largest: int) -> list[int]:
-    """Sizes of the groups that hold the first rows, the last of them whole; none is larger than a batch."""
+    """Sizes of the groups for the first `n_rows` rows; the last group is whole, none is larger than a batch."""
     sizes, left = [], n_rows
     for group in itertools.cycle(GROUPS):
         if left <= 0:
@@ -215,24 +216,24 @@ def group_sizes(n_rows: int, largest: int) -> list[int]:
 
 
 def choose(shares: Tensor, points: Tensor, groups: Sequence[int] | None = None) -> Tensor:
-    """Shares (B, S) and points in [0, 1) (B,) → (B,): the id in whose share of the line from 0 to 1 the point lies.
+    """Draw ids by inverse CDF: probabilities (B, S) and points in [0, 1) (B,) → ids (B,).
 
-    With the sizes of `groups` that follow each other, the rows of each are drawn together.
+    `groups` are the sizes of consecutive groups whose rows are drawn together.
     """
     if groups is not None:
         cuts = np.cumsum(groups)[:-1].tolist()
         parts = zip(torch.tensor_split(shares, cuts), torch.tensor_split(points, cuts), strict=True)
         points = torch.cat([_spread(*rows) for rows in parts])
     ends = shares.cumsum(1)
-    # Scaled by the last end, which rounding may have moved off 1: the point never lies in an empty share.
+    # Scaled by the last value, which may not be exactly 1, so that no point falls outside.
     return torch.searchsorted(ends, points[:, None] * ends[:, -1:], right=True)[:, 0]
 
 
 def _spread(shares: Tensor, points: Tensor) -> Tensor:
-    """Points for a group of rows with these shares (B, S), evenly spread over rows alike from one random offset.
+    """Evenly spread points with one random offset for a group of rows with these probabilities (B, S).
 
-    Each row by itself still draws from its shares; together the rows come closer to the sum of all shares than rows
-    drawn one by one (randomised quasi-Monte Carlo over an array of states).
+    Each single row still follows its distribution; together the rows match the expected counts better than independent
+    draws (array randomised quasi-Monte Carlo).
     """
     expected = shares @ torch.arange(shares.shape[1], dtype=shares.dtype, device=shares.device)
     steps = torch.arange(len(shares), dtype=torch.float64, device=shares.device)

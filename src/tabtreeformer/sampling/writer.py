@@ -1,7 +1,7 @@
-"""What draws rows of ids: the networks with their prompts, or a forest.
+"""The writer protocol: networks with prompts, or a forest, draw rows of ids.
 
-Queries, the gate and streaming know this protocol and not what is behind it. What a writer has learned is part of
-`Fitted`, which keeps it in the model file.
+Queries, the gate and streaming use only this protocol. The learned state of a writer is part of `Fitted`, which is
+stored in the model file.
 
 Shapes: `n` or `N` rows, `D` value slots, `S` ids of a slot.
 """
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SAME_KEYS = 1
-"""Seed of keys that go on from call to call: whatever the seed of the call, number k has the same key."""
+"""Seed for keys that continue from call to call: key number k does not depend on the seed of the call."""
 
 
 class Writer(Protocol):
-    """Draws rows of a fitted model, block by block, and decodes them; says how likely rows are."""
+    """Draws rows of a fitted model block by block, decodes them, and computes likelihoods."""
 
     rng: np.random.Generator
-    """Randomness of the current block."""
+    """Random generator of the current block."""
     first: int
     """Number of the block's first row."""
     key: int
-    """Seed of the call, by which keys without a running number are scattered."""
+    """Seed of the call, for keys without a running number."""
     first_key: int | None
-    """Rows whose keys are taken already, where keys go on from call to call; None where each call starts anew."""
+    """Number of rows whose keys are taken, if keys continue from call to call; None if each call starts anew."""
 
     @property
     def width(self) -> int:
-        """Width of the networks, by which the number of threads is chosen; 0 where there are none."""
+        """Width of the networks, which determines the number of threads; 0 without networks."""
 
     def start(self, block: int) -> None:
-        """Go to a block of the rows; what is drawn from here on depends on its number, not on what was drawn before."""
+        """Start a block of rows; its rows depend on its number only, not on earlier draws."""
 
     def write(self, n: int, given: Given = FREE) -> Ids:
-        """Draw n rows of the block (n, D): free rows, rows under conditions, or what is not known of given rows.
+        """Draw n rows of the block (n, D): unconditional rows, rows under conditions, or completions of given rows.
 
-        Free rows are the first of the block: fewer rows are the first of more.
+        Unconditional rows are the first n rows of the block.
         """
 
     def decode(
@@ -63,19 +63,19 @@ class Writer(Protocol):
     def expressed(
         self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
     ) -> pd.DataFrame:
-        """The same before the laws of the table are restored."""
+        """As `decode`, before laws are restored."""
 
     def log_prob(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
         """Log-probability of the id of each slot given those before it in `slots`, in nats (N, D), in that order.
 
-        What idle slots (N, D, in table order) hold means nothing, and has no part in it.
+        Idle slots (N, D, in table order) have no meaning and are ignored.
         """
 
     def log_prob_given_others(self, rows: Given, slots: Sequence[int], idle: Mask) -> Floats:
         """Log-probability of some slots given all others, in nats (N,)."""
 
     def chances(self, given: Given, slot: int, rng: np.random.Generator) -> Floats:
-        """Chances of the ids of a slot after what is known of rows (N, S), up to a factor per row."""
+        """Probabilities of a slot's ids given the known part of rows (N, S), up to a factor per row."""
 
 
 class Decoding:
@@ -98,7 +98,7 @@ class Decoding:
     def expressed(
         self, ids: Ids, places: NDArray[np.int64] | None = None, within: Mapping[int, Allowed] | None = None
     ) -> pd.DataFrame:
-        """The same before the laws of the table are restored."""
+        """As `decode`, before laws are restored."""
         places = np.arange(len(ids)) if places is None else places
         return self.codec.decode_expressed(ids, self.rng, row_numbers(self, places), within)
 
@@ -109,7 +109,7 @@ def writer_of(
     seed: np.random.SeedSequence | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> Writer:
-    """What draws rows from a fitted model, with the seed of one call and the settings of sampling that hold for it."""
+    """Return the writer of a fitted model, for one call with its seed and sampling settings."""
     seed = np.random.SeedSequence(0) if seed is None else seed
     advance = _uncounted if advance is None else advance
     if fitted.forest is not None:
@@ -122,7 +122,7 @@ def writer_of(
 
 
 def row_numbers(writer: Writer | Decoding, places: NDArray[np.int64]) -> RowNumbers:
-    """Numbers of rows in the current block, by which keys are made."""
+    """Row numbers in the current block, which determine the keys."""
     numbers = writer.first + places
     if writer.first_key is None:
         return RowNumbers(numbers, writer.key)
@@ -130,7 +130,7 @@ def row_numbers(writer: Writer | Decoding, places: NDArray[np.int64]) -> RowNumb
 
 
 def allowed_by_slot(layout: TokenLayout, allowed: Mapping[int, Allowed]) -> dict[int, Mask]:
-    """Allowed ids by slot, from those by index of the column."""
+    """Allowed ids by slot, from allowed ids by column index."""
     masks = {}
     for column, limits in allowed.items():
         for slot, mask in zip(layout.slots_of(column), limits.masks, strict=True):
@@ -140,4 +140,4 @@ def allowed_by_slot(layout: TokenLayout, allowed: Mapping[int, Allowed]) -> dict
 
 
 def _uncounted(rows: int) -> None:
-    """Nothing is shown."""
+    """No progress."""

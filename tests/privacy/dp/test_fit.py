@@ -100,9 +100,9 @@ def test_without_a_schema_it_is_refused_with_the_way_out():
     ("changes", "words"),
     [
         ({"preset": "S"}, "preset 'auto' only"),
-        ({"tree": "xgboost"}, "trees are grown from rows"),
+        ({"tree": "xgboost"}, "trees are grown without noise"),
         ({"tokens": {"scheme": "quantile", "bins": 5}}, "tokens.scheme"),
-        ({"model": {"copula": True}}, "model.copula=True is learned from rows without noise"),
+        ({"model": {"copula": True}}, "model.copula=True is learned without noise"),
         ({"train": {"margins": True}}, "train.margins=True"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_model_that_learned_its_rows_by_heart_fails(leaking):
     assert "of the training rows are recognised at 1% false positives" in reasons
     assert privacy["measures"]["membership_likelihood"]["value"] > 0.9
     assert (privacy["file"]["verdict"], privacy["file"]["leaks"]) == ("fail", True)
-    assert "knows them by heart" in reasons
+    assert "has memorised them" in reasons
 
 
 @pytest.mark.parametrize(("memorised", "rows", "leak"), [(0, 300, False), (38, 300, False), (93, 300, True)])
@@ -106,7 +106,7 @@ def test_the_meter_fails_a_model_by_itself(memorised, rows, leak):
 
 
 def test_saving_warns_of_a_file_that_reveals_its_rows(leaking, careful, tmp_path):
-    with pytest.warns(PrivacyWarning, match="whoever has this model file can tell which rows it learned from"):
+    with pytest.warns(PrivacyWarning, match="anyone who has this model file can recognise its training rows"):
         leaking.save(tmp_path / "leaking.tabtree")
     assert "Verdict on the file: **fail**" in to_markdown(model_card(tmp_path / "leaking.tabtree"))
     out = CliRunner().invoke(app, ["inspect", str(tmp_path / "leaking.tabtree")]).output
@@ -199,7 +199,7 @@ def test_rows_set_aside_are_not_learned_and_judge_the_whole_model(people, tiny):
     model = TabTreeFormer(target="y", **tiny, random_state=0, verbose=False).fit(people, holdout=0.25)
     privacy = model.fitted_.record["privacy"]
     assert model.fitted_.record["rows"] == 105
-    assert "35 rows that were set aside" in privacy["judged_on"]
+    assert "35 held-out rows" in privacy["judged_on"]
     assert privacy["not_covered"] == []
 
 

@@ -43,7 +43,7 @@ def test_parts_of_a_stream_go_on_too(model, tmp_path):
 
 
 def test_the_number_of_rows_before_is_a_whole_one(model):
-    with pytest.raises(ConfigError, match="start_keys must be a whole number of rows from 0"):
+    with pytest.raises(ConfigError, match="start_keys must be a whole number of at least 0"):
         model.sample(5, start_keys=-1)
 
 

@@ -73,8 +73,8 @@ def test_quantiles_are_tried_with_the_bins_that_their_values_fall_into(fitted):
 @pytest.mark.parametrize(
     ("target", "dropped", "words"),
     [
-        ("y", "x", "every other column"),
-        ("x", "y", "every other column"),
+        ("y", "x", "all other columns"),
+        ("x", "y", "all other columns"),
         ("x", None, "the trees of this model read it"),
     ],
 )

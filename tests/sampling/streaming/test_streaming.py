@@ -156,7 +156,7 @@ def test_an_interrupted_run_goes_on_after_its_whole_parts(streamed, tmp_path, mo
     assert not (tmp_path / target).exists()
     with pytest.raises(OutputError, match="continue it with resume=True"):
         streamed.sample_to(f"{tmp_path}/{target}", **settings)
-    with pytest.raises(ConfigError, match="was of another n, seed"):
+    with pytest.raises(ConfigError, match="has a different n, seed"):
         streamed.sample_to(f"{tmp_path}/{target}", resume=True, n=10, random_state=6)
     written = interrupted_after(99, monkeypatch)
     streamed.sample_to(f"{tmp_path}/{target}", resume=True, **settings)
@@ -177,7 +177,7 @@ def test_another_model_does_not_go_on_with_a_run(streamed, tmp_path, monkeypatch
     streamed.save(tmp_path / "model.tabtree")
     same = TabTreeFormer.load(tmp_path / "model.tabtree", verbose=False)
     same.set_params(sampling={"temperature_category": 3.0, "batch_size": 64})
-    with pytest.raises(ConfigError, match="was of another model"):
+    with pytest.raises(ConfigError, match="has a different model"):
         same.sample_to(tmp_path / "rows.parquet", ROWS, resume=True)
     same = TabTreeFormer.load(tmp_path / "model.tabtree", verbose=False)
     same.sample_to(tmp_path / "rows.parquet", ROWS, resume=True)  # nobody chose a seed: that of the run holds
@@ -187,8 +187,7 @@ def test_another_model_does_not_go_on_with_a_run(streamed, tmp_path, monkeypatch
 def test_a_killed_process_leaves_what_another_can_go_on_with(streamed, whole, tmp_path):
     streamed.save(tmp_path / "model.tabtree")
     code = (
-        "import sys; from tabtreeformer import TabTreeFormer; "
-        "TabTreeFormer.load(sys.argv[1], verbose=False)"
+        "import sys; from tabtreeformer import TabTreeFormer; TabTreeFormer.load(sys.argv[1], verbose=False)"
         ".sample_to(sys.argv[2], 2_000_000, random_state=5, batch_size=4096)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "model.tabtree", tmp_path / "rows.parquet"])
@@ -211,7 +210,7 @@ def test_what_cannot_be_streamed_to_is_said_before_rows_are_drawn(streamed, tmp_
         streamed.sample_to(tmp_path / "rows.xlsx", 10)
     with pytest.raises(OutputError, match="does not exist"):
         streamed.sample_to(tmp_path / "nowhere" / "rows.csv", 10)
-    with pytest.raises(ConfigError, match="utf-16 cannot be put together"):
+    with pytest.raises(ConfigError, match="utf-16 cannot be joined"):
         streamed.sample_to(tmp_path / "rows.csv", 10, encoding="utf-16")
 
 

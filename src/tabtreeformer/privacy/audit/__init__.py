@@ -1,4 +1,4 @@
-"""Does a model file hold anything of a real row? Every number and text in it is walked and its origin named."""
+"""The audit of a model file: names the origin of every number and text, and searches for values of real rows."""
 
 from __future__ import annotations
 

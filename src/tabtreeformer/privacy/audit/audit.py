@@ -1,4 +1,4 @@
-"""Walk a model file, name the origin of everything in it, and compare it with the training table."""
+"""Name the origin of everything in a model file, and compare it with the training table."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from .rare import RareValues, is_distinctive, texts_inside
 from .walk import Leaf, hidden_bytes, walk
 
 RARE_FLOOR = 5
-"""A value that fewer training rows have could name somebody."""
+"""A value of fewer training rows than this counts as rare: it could identify a person."""
 WALKED = ("schema.json", "codec.json", "tree.json")
-"""Members whose texts are all values or names, and are compared one by one."""
+"""Members whose texts are all values or names and are compared individually."""
 BEYOND_WEIGHTS = 100.0
-"""No weight of a network becomes this large; a number that does is a value."""
+"""Larger numbers cannot be weights of a network, so they are treated as values."""
 
 _Known = Mapping[str, Mapping[str, Origin]]
 _Value = tuple[Leaf, str | int, Any]
-"""Where it is, the column that it belongs to, and the value."""
+"""Location, column and value."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What is in a file, and what should not be."""
+    """The contents of a file, and the findings."""
 
     path: str
     rare_floor: int
     rows: int | None
-    """Rows of the training table; None where there was none, and only origins were checked."""
+    """Rows of the training table; None if only origins were checked."""
     places: list[dict[str, Any]]
-    """Every place of the file: member, general path, how many numbers or texts, kind of origin, and the origin."""
+    """Every part of the file: member, general path, count of numbers or texts, kind of origin, and origin."""
     findings: list[Finding] = field(default_factory=list)
     coincidences: int = 0
-    """Numbers that match rare values, no more of them than expected by chance."""
+    """Count of numbers that match rare values by chance."""
 
     @property
     def passed(self) -> bool:
-        """Nothing was found."""
+        """Whether nothing was found."""
         return not self.findings
 
     def to_json(self, show: bool = False) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Audit:
 def audit(
     path: str | os.PathLike[str], train: pd.DataFrame | None = None, *, rare_floor: int = RARE_FLOOR, seed: int = 0
 ) -> Audit:
-    """Audit a model file; if the table that it was fitted on is given, compare with it."""
+    """Audit a model file; if the training table is given, compare with it."""
     if isinstance(rare_floor, bool) or not isinstance(rare_floor, int) or rare_floor < 1:
         raise ConfigError(f"rare_floor must be a whole number of at least 1, got {rare_floor!r}")
     members = read_archive(path)
@@ -90,7 +90,7 @@ def audit(
     coincidences = 0
     if train is not None:
         frame = _chosen(train, fitted)
-        # The trees are asked first: their text is a stranger's until it is seen to be that of trees.
+        # Load the trees first, which validates their untrusted text.
         encoder = fitted.tree_encoder
         leaf_ids = None if encoder is None else fitted.leaf_model.leaves(encoder.features(frame))
         columns = {c.name: RareValues.of(frame[c.name], c, rare_floor) for c in fitted.schema.columns}
@@ -124,7 +124,7 @@ def _chosen(train: pd.DataFrame, fitted: Fitted) -> pd.DataFrame:
 
 
 def _origins(leaves: list[Leaf], known: _Known) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """Count what is under each documented path, and what is under none."""
+    """Count what is under each documented path, and what has no documented path."""
     counts: Counter[tuple[str, str]] = Counter()
     for leaf in leaves:
         counts[leaf.member, leaf.path] += leaf.count
@@ -144,7 +144,7 @@ def _origins(leaves: list[Leaf], known: _Known) -> tuple[list[dict[str, Any]], l
 
 
 def _sorted_out(leaves: list[Leaf], known: _Known, fitted: Fitted) -> tuple[list[_Value], list[Leaf]]:
-    """Values with the columns that they belong to, and everything else."""
+    """Separate values, with their columns, from everything else."""
     locate = locator(fitted, leaves)
     kinds: dict[tuple[str, str], str | None] = {}
     values: list[_Value] = []
@@ -162,7 +162,7 @@ def _sorted_out(leaves: list[Leaf], known: _Known, fitted: Fitted) -> tuple[list
 
 
 def _rare(values: list[_Value], others: list[Leaf], columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
-    """What is no coincidence: rare values of a column among its own, ends that few rows determine, rare pairs."""
+    """Certain findings: rare values among the values of their column, ends determined by few rows, rare pairs."""
     for leaf, name, value in values:
         kind = _kind(leaf, columns[name], value)
         if kind is not None:
@@ -175,12 +175,12 @@ def _rare(values: list[_Value], others: list[Leaf], columns: Mapping[str | int, 
 
 
 def _may_reveal(value: Any) -> bool:
-    """Whether a value that a law keeps may reveal a row: texts, and numbers of many digits."""
+    """Whether a value stored by a law may reveal a row: texts and long numbers."""
     return isinstance(value, str) or is_distinctive(value)
 
 
 def _kind(leaf: Leaf, column: RareValues, value: Any) -> str | None:
-    """What is wrong with a value of a column, if anything."""
+    """The kind of finding for a value of a column, if any."""
     if column.holds(value):
         return "rare value"
     end = leaf.path.rpartition(".")[2]
@@ -192,7 +192,7 @@ def _kind(leaf: Leaf, column: RareValues, value: Any) -> str | None:
 
 
 def _meetings(values: list[_Value], others: list[Leaf], columns: Mapping[str | int, RareValues]) -> Iterator[Meeting]:
-    """Values against what is half way between rare ones of their column; other numbers of many digits against all."""
+    """Compare values with the midpoints of rare values in their column, and other long numbers with all rare values."""
     own: dict[tuple[str, str, str | int], set[Any]] = {}
     for leaf, name, value in values:
         if isinstance(value, int | float) and not isinstance(value, bool) and columns[name].numeric:
@@ -210,7 +210,7 @@ def _meetings(values: list[_Value], others: list[Leaf], columns: Mapping[str | i
 
 
 def _rare_elsewhere(members: Mapping[str, bytes], columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
-    """Look for rare texts in all other bytes, and for rare numbers among the weights."""
+    """Search all other bytes for rare texts, and the weights for rare numbers."""
     others = {name: data for name, data in members.items() if name not in WALKED}
     for member, column, text in texts_inside(others, list(columns.values())):
         yield Finding("rare text", member, "bytes", column.name, values=(text,))

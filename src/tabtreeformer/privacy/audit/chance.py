@@ -1,8 +1,8 @@
-"""Numbers that do not depend on the rows match their values now and then: do they match more often than by chance?
+"""Decides whether numbers match rare values more often than by chance.
 
-A count of 12,345 rows is now and then somebody's balance, and an end of an interval, half a step beside the column's
-grid, is now and then half way between two neighbours. Such matches are a finding only where a place of the file has
-more of them than numbers drawn at random would have.
+A count of 12,345 rows may equal someone's balance, and an end of an interval, half a step off the column's grid, may be
+halfway between two neighbours. Such matches are a finding only if one part of the file has more of them than random
+numbers would.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from .findings import EXAMPLES, Finding
 from .rare import RareValues
 
 ALARM = 0.01
-"""How often a file without any leak may be suspected, all of its places together."""
+"""Probability of a false alarm over all parts of a file together."""
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """The distinct numbers of one place of the file, compared with one column."""
+    """The distinct numbers of one part of the file, compared with one column."""
 
     member: str
     path: str
     column: RareValues
     numbers: Sequence[Any]
     half_way: bool
-    """Whether numbers half way between rare values are looked for; else the rare values themselves."""
+    """Whether to compare with midpoints of rare values instead of the rare values themselves."""
 
     def matches(self) -> list[Any]:
-        """Numbers that should not be there."""
+        """Numbers that match."""
         found = self.column.is_midpoint if self.half_way else self.column.holds
         return [number for number in self.numbers if found(number)]
 
@@ -43,7 +43,7 @@ class Meeting:
 
 
 def suspicious(meetings: Iterable[Meeting]) -> tuple[list[Finding], int]:
-    """Matches beyond chance as findings, and how many others there were."""
+    """Matches beyond chance as findings, and the number of other matches."""
     held = list(meetings)
     findings, coincidences = [], 0
     for meeting in held:
@@ -60,8 +60,8 @@ def suspicious(meetings: Iterable[Meeting]) -> tuple[list[Finding], int]:
 
 
 def at_least(n: int, chances: Sequence[float]) -> float:
-    """The chance that at least n of independent events happen."""
-    fewer = np.zeros(n)  # the chance of exactly 0, 1, … n - 1 of them
+    """The probability that at least n of several independent events happen."""
+    fewer = np.zeros(n)  # the probability of exactly 0, 1, … n - 1 of them
     fewer[:1] = 1.0
     for chance in chances:
         fewer[1:] = fewer[1:] * (1 - chance) + fewer[:-1] * chance

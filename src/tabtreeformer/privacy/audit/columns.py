@@ -1,4 +1,4 @@
-"""To which column of the table a value in the file belongs."""
+"""Finds the column of the table to which a value in the file belongs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ...artifact.fitted import Fitted
 from .walk import Leaf
 
 Located = Iterable[tuple[str | int, Any]]
-"""Columns and plain values; a leaf may hold two of them, or none."""
+"""Columns and plain values; a leaf may contain two of them, or none."""
 
 
 def locator(fitted: Fitted, leaves: list[Leaf]) -> Callable[[Leaf], Located]:
-    """Return a function that gives the column and the value of a leaf whose origin is a value."""
+    """Return a function that gives column and value of a leaf whose origin is a value."""
     names = {"schema.json": fitted.schema.names, "codec.json": fitted.codec.expressed.names}
     encoder = fitted.tree_encoder
     sources = () if encoder is None else tuple(source.column.name for source in encoder.sources)
     numbered = encoder is not None and any(source.ends for source in encoder.sources)
-    # Trees that split between numbered intervals hold places among them; the intervals themselves are in tree.json.
+    # Trees that split between numbered intervals contain interval numbers; the intervals are in tree.json.
     read = _no_column if numbered else _TREES.get(fitted.config.tree.model, _no_column)
     of_trees = read(fitted.tree_text, sources, leaves)
 

@@ -1,4 +1,4 @@
-"""Combinations that describe too few training rows: intervals, leaves of trees, and prompts."""
+"""Findings about combinations that describe too few training rows: intervals, leaves of trees, and prompts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .findings import Finding
 from .rare import RareValues
 
 MAX_PROMPTS = 2000
-"""Maximum number of prompts of each network that are compared with the training rows."""
+"""Maximum prompts per network to compare with the training rows."""
 
 
 def thin_intervals(fitted: Fitted, frame: pd.DataFrame, floor: int) -> Iterator[Finding]:
-    """Intervals of numbers that too few rows fill; categories are looked up by their names elsewhere."""
+    """Numeric intervals with too few rows; categories are compared by name elsewhere."""
     ids = fitted.codec.encode(frame)
     for place, slot in enumerate(fitted.layout.value_slots):
         if slot.kind != SlotKind.CATEGORY:
@@ -30,7 +30,7 @@ def thin_intervals(fitted: Fitted, frame: pd.DataFrame, floor: int) -> Iterator[
 
 
 def thin_ranges(fitted: Fitted, columns: Mapping[str | int, RareValues]) -> Iterator[Finding]:
-    """Ranges of numbers that follow from intervals, and go farther than all but the outermost rows determine."""
+    """Numeric ranges derived from intervals with ends determined by too few rows."""
     for codec in fitted.codec.columns:
         if not codec.inner.has_protected_range():
             continue
@@ -39,7 +39,7 @@ def thin_ranges(fitted: Fitted, columns: Mapping[str | int, RareValues]) -> Iter
 
 
 def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:
-    """Leaves that too few rows reach."""
+    """Leaves with too few rows."""
     thin = 0
     for tree in range(leaf_ids.shape[1]):
         counts = np.bincount(leaf_ids[:, tree])
@@ -49,7 +49,7 @@ def thin_leaves(leaf_ids: NDArray[np.int64], floor: int) -> Iterator[Finding]:
 
 
 def thin_shares(fitted: Fitted, floor: int) -> Iterator[Finding]:
-    """Counts in the leaves of trees that write that too few rows are behind."""
+    """Leaf counts of the preset `trees` from too few rows."""
     counts = [] if fitted.forest is None else [c.counts for slot in fitted.forest.slots for c in slot.counts]
     thin = sum(int((leaf < floor).sum()) for leaf in counts)
     if thin:
@@ -70,7 +70,7 @@ def telling_prompts(
 
 
 def open_prompts(fitted: Fitted) -> Iterator[Finding]:
-    """Prompts of which less than half is masked."""
+    """Prompts with less than half of their leaves masked."""
     for j, bank in enumerate(fitted.prompts, start=1):
         if bank.leaf_ids.shape[1]:
             masked = (bank.leaf_ids < 0).sum(axis=1)
@@ -80,7 +80,7 @@ def open_prompts(fitted: Fitted) -> Iterator[Finding]:
 
 
 def _rows_that_fit(prompt: NDArray[np.int32], leaf_ids: NDArray[np.int64], floor: int) -> int:
-    """Count rows that lie in every leaf that the prompt shows."""
+    """Count the rows that are in every visible leaf of the prompt."""
     rows = np.arange(len(leaf_ids))
     for tree in np.flatnonzero(prompt >= 0):
         rows = rows[leaf_ids[rows, tree] == prompt[tree]]

@@ -1,4 +1,4 @@
-"""What an audit finds, shown without the private values unless they are asked for."""
+"""The findings of an audit; private values are shown only on request."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ EXAMPLES = 3
 
 MEANING = {
     "unknown": "is in the file and has no documented origin",
-    "hidden": "lies outside the members of the file",
+    "hidden": "is outside the members of the file",
     "rare value": "is a value that too few training rows have",
     "rare text": "holds a text that too few training rows have",
-    "midpoint": "lies half way between two neighbouring values of which one is rare, and so gives away either from the "
-    "other",
-    "range": "is the end of a range beyond which too few training rows lie",
+    "midpoint": "is halfway between two neighbouring values, one of them rare, so that either reveals the other",
+    "range": "is the end of a range with too few training rows beyond it",
     "support": "represents too few training rows",
-    "leaf": "is a leaf that too few training rows reach, so that the way to it describes them",
-    "share": "is a count of training rows of a leaf that is too small: it describes these few",
-    "prompt": "is a prompt whose leaves, left unmasked, fit too few training rows",
-    "mask": "is a prompt of which less than half is masked",
+    "leaf": "is a leaf with too few training rows, so that its path describes them",
+    "share": "is a count of too few training rows in a leaf, so that it describes them",
+    "prompt": "is a prompt whose visible leaves match too few training rows",
+    "mask": "is a prompt with less than half of its leaves masked",
 }
-"""Kinds of findings, as the end of a sentence."""
+"""Kinds of findings, as predicates of a sentence."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in a member that should not be there."""
+    """Something in a member that should not be in the file."""
 
     kind: str
     member: str
     path: str
-    """Where: the general path, with [*] for any place of a list."""
+    """The general path, with [*] for any index of a list."""
     column: str | int | None = None
     count: int = 1
-    """How many such values there are."""
+    """Number of such values."""
     values: tuple[Any, ...] = ()
-    """A few of them. They are private: shown only on demand."""
+    """Some of them; private, shown only on request."""
 
     def sentence(self, show: bool = False) -> str:
-        """One line for people."""
+        """One line of text."""
         column = "" if self.column is None else f", column {self.column!r}"
         shown = f": {', '.join(map(repr, self.values))}" if show and self.values else ""
         what = f"{self.count:,} × " if self.count > 1 else ""
@@ -53,7 +52,7 @@ class Finding:
 
 
 def gathered(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Join findings of one kind at one place in one column."""
+    """Merge findings of the same kind, path and column."""
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.kind, finding.member, finding.path, finding.column), []).append(finding)

@@ -1,7 +1,7 @@
-"""Where every number and text of a model file comes from.
+"""The documented origin of every number and text in a model file.
 
-A path has [*] for any place of a list and * for any name; ** means all below. What matches no line is a finding:
-whoever adds something to the file has to say here what it is.
+In a path, [*] stands for any index of a list, * for any name, and ** for everything below. Anything that matches no
+line is a finding, so every addition to the file has to be documented here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Kind = Literal["setting", "structure", "value", "learned", "record"]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a place of the file holds; `value` means values of a column, which are compared with the training table."""
+    """The content of a path; `value` means values of a column, which are compared with the training table."""
 
     kind: Kind
     text: str
@@ -262,11 +262,11 @@ TREES: Mapping[str, Mapping[str, Origin]] = {
         "trees.scale_and_bias**": _structure("scale of the scores, and the mean of the target"),
     },
 }
-"""The same for the trees' own text, by the model that wrote it."""
+"""The same for the text of the trees, by tree model."""
 
 
 def pattern_of(path: str, known: Mapping[str, Origin]) -> str | None:
-    """Return the line of the table above that a general path falls under; None where nobody has said what it is."""
+    """Return the pattern that matches a general path; None if it is not documented."""
     if path in known:
         return path
     return next((pattern for pattern in known if "*" in pattern and _regex(pattern).fullmatch(path)), None)

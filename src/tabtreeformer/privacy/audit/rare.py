@@ -1,4 +1,4 @@
-"""Values of the training table that few enough rows have to identify somebody, and where they would be."""
+"""Rare values of the training table, which could identify a person, and how to recognise them in a file."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ...data.schema.numbers import count_decimals
 from ...tokens.codecs.atoms import grid_decimals
 
 DISTINCTIVE = 5
-"""Numbers of fewer significant digits match by chance anywhere."""
+"""Numbers with fewer significant digits match anywhere by chance."""
 NEAR = 0.1
-"""Rare values within this share of a number show how dense they are there."""
+"""The density of rare values near a number is measured within this share of it."""
 LONG_TEXT = 6
-"""A text of at least this many letters is looked for inside others too."""
+"""Texts of at least this many letters are searched inside other texts too."""
 MAX_TEXTS = 5000
-"""Maximum number of texts that are looked for inside others, the longest first."""
+"""Maximum number of texts to search inside others, the longest first."""
 
 
 @dataclass(frozen=True, eq=False)
 class RareValues:
-    """Those of one column."""
+    """The rare values of one column."""
 
     name: str | int
     values: pd.Series
-    """Those that are there, as the column reads them: numbers, counts of a unit of time, or labels."""
+    """The non-missing values in plain form: numbers, counts of a time unit, or labels."""
     numeric: bool
     floor: int
 
@@ -41,7 +41,7 @@ class RareValues:
     def of(cls, series: pd.Series, column: Column, floor: int) -> RareValues:
         """Read a column of the training table."""
         values = column.read(series[series.notna()])
-        if column.values is not None:  # public knowledge, however few rows have it
+        if column.values is not None:  # declared public, however rare
             values = values[~values.isin(list(column.values))]
         return cls(column.name, values, pd.api.types.is_numeric_dtype(values.dtype), floor)
 
@@ -70,11 +70,11 @@ class RareValues:
 
     @cached_property
     def _telling(self) -> NDArray[np.bool_]:
-        """Gaps between neighbours of which one is rare, unless they are as near as values of the column get."""
+        """Gaps between neighbours of which one is rare, unless they are adjacent on the column's grid."""
         distinct, counts = self._numbers
         rare = counts < self.floor
         gaps = np.diff(distinct)
-        # Between 41 and 42 there is nothing to give away: only what lies farther apart than the column's own step.
+        # A midpoint of 41 and 42 reveals nothing: only gaps wider than the column's step count.
         telling: NDArray[np.bool_] = (rare[1:] | rare[:-1]) & (gaps > 1.5 * gaps.min(initial=np.inf))
         return telling
 
@@ -87,7 +87,7 @@ class RareValues:
 
     @cached_property
     def _rare_numbers(self) -> NDArray[np.float64]:
-        """Rare values that are numbers, or are written like some, ascending."""
+        """Rare values that are numbers or numeric texts, ascending."""
         if self.numeric:
             distinct, counts = self._numbers
             return distinct[counts < self.floor]
@@ -96,14 +96,14 @@ class RareValues:
 
     @cached_property
     def _step(self) -> float:
-        """The step of the grid on which a codec lays this column's intervals; 0 where there is none."""
+        """The step of the grid on which a codec places this column's intervals; 0 if there is none."""
         decimals = grid_decimals(self.values.to_numpy(dtype=np.float64), self.floor)
         return 0.0 if decimals is None else 10.0**-decimals
 
     def chance(self, value: float) -> float:
-        """How often a number with as many decimals, anywhere near, is a rare value of this column."""
+        """Probability that a random nearby number with the same decimals is a rare value of this column."""
         decimals = count_decimals(np.array([value], dtype=np.float64))
-        if decimals is None:  # no number of this many digits matches by chance
+        if decimals is None:  # numbers with this many digits do not match by chance
             return 0.0
         reach, step = NEAR * abs(value), 10.0**-decimals
         ends = np.searchsorted(self._rare_numbers, [value - reach, value + reach])
@@ -111,7 +111,7 @@ class RareValues:
         return min(1.0, float(np.isclose(near, np.round(near), rtol=0, atol=1e-6).sum()) * step / (2 * reach))
 
     def midpoint_chance(self, value: float) -> float:
-        """How often an end of an interval is half way, if it lies anywhere in its gap half a step beside the grid."""
+        """Probability that an interval end, placed at random in its gap half a step off the grid, is the midpoint."""
         distinct = self._numbers[0]
         place = int(np.searchsorted(distinct, value))
         if not self._step or not 0 < place < len(distinct) or not self._telling[place - 1]:
@@ -129,7 +129,7 @@ class RareValues:
         return str(value) in self.texts
 
     def is_midpoint(self, value: Any) -> bool:
-        """Whether a number lies half way between two neighbours of which one is rare."""
+        """Whether a number is halfway between two neighbours of which one is rare."""
         if not self.numeric or isinstance(value, bool | str) or not len(self._midpoints):
             return False
         place = int(np.searchsorted(self._midpoints, value))
@@ -137,7 +137,7 @@ class RareValues:
         return bool(np.isclose(near, float(value), rtol=1e-9, atol=0).any()) and float(value) not in self._numbers[0]
 
     def told_by_few(self, low: float, high: float) -> bool:
-        """Whether rows lie at or beyond one end, too few to determine it, and the others do not determine it either."""
+        """Whether an end has rows at or beyond it, but too few, and is not determined by the other rows either."""
         likely = likely_range(*np.unique(self.values.to_numpy(dtype=np.float64), return_counts=True), self.floor)
         farther = low < likely[0], high > likely[1]
         return any(
@@ -145,13 +145,13 @@ class RareValues:
         )
 
     def rows_beyond(self, low: float, high: float) -> tuple[int, int]:
-        """Rows at or below the one end, and at or above the other."""
+        """Number of rows at or below the lower end, and at or above the upper end."""
         there = self.values.to_numpy(dtype=np.float64)
         return int((there <= low).sum()), int((there >= high).sum())
 
 
 def is_distinctive(value: Any) -> bool:
-    """Whether a number has enough digits that meeting it twice is no coincidence."""
+    """Whether a number has so many digits that a match is no coincidence."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value == 0:
         return False
     digits = f"{abs(value):.15e}".split("e")[0].replace(".", "").rstrip("0")
@@ -159,7 +159,7 @@ def is_distinctive(value: Any) -> bool:
 
 
 def texts_inside(members: Mapping[str, bytes], columns: list[RareValues]) -> Iterator[tuple[str, RareValues, str]]:
-    """Look for long rare texts anywhere in the unpacked bytes of the members."""
+    """Search for long rare texts anywhere in the unpacked bytes of the members."""
     wanted = [(text, column) for column in columns if not column.numeric for text in column.texts]
     wanted = sorted((w for w in wanted if len(w[0]) >= LONG_TEXT), key=lambda w: -len(w[0]))[:MAX_TEXTS]
     for member, data in members.items():
@@ -169,7 +169,7 @@ def texts_inside(members: Mapping[str, bytes], columns: list[RareValues]) -> Ite
 
 
 def _is_inside(text: bytes, data: bytes) -> bool:
-    """Whether bytes hold a text as a whole: ticket 113806 is not in 0.001138062."""
+    """Whether bytes contain a text as a whole word: ticket 113806 is not in 0.001138062."""
     start = data.find(text)
     while start >= 0:
         before, after = data[max(start - 1, 0) : start], data[start + len(text) : start + len(text) + 1]
@@ -180,12 +180,12 @@ def _is_inside(text: bytes, data: bytes) -> bool:
 
 
 def _joins(beside: bytes, end: bytes) -> bool:
-    """Whether a letter continues what a text ends with: digits continue digits and points, letters continue letters."""
+    """Whether an adjacent character continues a text: digits continue digits and points, letters continue letters."""
     if end.isdigit():
         return beside.isdigit() or beside == b"."
     return end.isalpha() and beside.isalpha()
 
 
 def json_escaped(text: str) -> bytes:
-    """The text as JSON without letters beyond ASCII writes it."""
+    """The text as ASCII-only JSON."""
     return text.encode("ascii", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Every number and text of a model file, one by one, with its place and the column that it belongs to."""
+"""Iterates over every number and text of a model file, with its path and column."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Leaf:
 
     member: str
     path: str
-    """General: [*] for places of a list."""
+    """General path, with [*] for list indices."""
     places: tuple[int, ...]
-    """Those places, from the outside in."""
+    """The list indices, from the outside in."""
     value: Scalar
     count: int = 1
-    """How many numbers a tensor holds."""
+    """Number of elements of a tensor."""
 
 
 def walk(members: Mapping[str, bytes], tree_model: str) -> Iterator[Leaf]:
-    """Walk all members; of tensors, whose numbers are no values of a table, the names."""
+    """Walk all members; of tensors, whose numbers are not table values, only the names."""
     for name, data in members.items():
         if name.endswith(".json"):
             yield from _walk_json(name, load_json(data))
@@ -65,7 +65,7 @@ def _walk_json(member: str, content: Any, path: str = "", places: tuple[int, ...
 
 
 def _walk_lightgbm(member: str, text: str) -> Iterator[Leaf]:
-    """LightGBM's lines of name=values; lists of settings and importances are under the name of their heading."""
+    """Walk LightGBM's name=values lines; settings and importances go under the name of their heading."""
     heading, tree = "", -1
     for line in text.splitlines():
         name, equals, values = line.partition("=")
@@ -92,7 +92,7 @@ def _number(text: str) -> str | float:
 
 
 def hidden_bytes(path: Path) -> int:
-    """Bytes of the file that belong to no member: comments, extra fields, gaps; 0 in a file that we wrote."""
+    """Bytes of the file outside its members: comments, extra fields, gaps; 0 in our own files."""
     with zipfile.ZipFile(path) as archive, path.open("rb") as file:
         needed = 22
         for entry in archive.infolist():

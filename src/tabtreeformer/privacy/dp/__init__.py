@@ -1,4 +1,4 @@
-"""Differential privacy: a fit that reveals nearly the same whether or not any one row was in the table."""
+"""Differential privacy: a fit whose result hardly depends on any single row."""
 
 from __future__ import annotations
 

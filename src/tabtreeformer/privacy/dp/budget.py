@@ -1,9 +1,9 @@
-"""How much a fit may reveal of any one row, and what its parts spend of it.
+"""The privacy budget of a fit, and how its parts spend it.
 
-Every part is a Gaussian mechanism: counts with noise for the codec, sums of clipped gradients with noise for the
-network. A part is described by its noise multiplier (noise over what one row can change), the share of rows that it
-draws (1: all) and how often it is done; opacus adds the parts up by Rényi differential privacy. Neighbouring tables
-differ by one row that is added or taken away; the number of rows is taken as public.
+Every part is a Gaussian mechanism: noisy counts for the codec, noisy sums of clipped gradients for the network. A part
+is described by its noise multiplier (noise divided by sensitivity), its sampling rate (1: all rows) and its number of
+steps; opacus composes the parts by Rényi differential privacy. Neighbouring tables differ by one added or removed row;
+the number of rows is treated as public.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from ...errors import ConfigError, import_extra
 
 THRESHOLD_SHARE = 0.1
-"""Share of delta for values that are found in the rows: the chance that one which a single row has is let through."""
+"""Share of delta for values found in the rows: the probability of releasing a value of a single row."""
 ALPHAS = [1 + k / 5 for k in range(1, 21)] + [k / 2 for k in range(11, 24)] + list(range(12, 33))
 ALPHAS += [36, 40, 48, 56, 64, 80, 100, 128, 192, 256, 384, 512, 1024]
-"""Orders of Rényi divergence that are tried; the best is taken."""
+"""Orders of Rényi divergence; the best one is used."""
 
 Part = tuple[float, float, int]
 """Noise multiplier, share of rows drawn, times."""
@@ -29,7 +29,7 @@ Part = tuple[float, float, int]
 
 @dataclass(frozen=True, kw_only=True)
 class DP:
-    """A promise of (epsilon, delta) differential privacy for every row of the table.
+    """An (epsilon, delta) differential privacy guarantee for every row of the table.
 
     Examples
     --------
@@ -37,9 +37,9 @@ class DP:
     """
 
     epsilon: float
-    """Maximum by which the log-odds of anything seen in the model change when a row is added or left out."""
+    """Maximum change of the log-probability of any outcome when a row is added or removed."""
     delta: float | None = None
-    """Probability that the promise does not hold; by default 1 / (2 rows²), and always below 1 / rows."""
+    """Probability that the guarantee fails; by default 1 / (2 rows²), and always below 1 / rows."""
     codec_share: float = 0.1
     """Share of the budget for category lists, ranges, intervals and frequencies; the rest trains the network."""
 
@@ -52,14 +52,14 @@ class DP:
             raise ConfigError(f"dp.codec_share must be between 0 and 1, got {self.codec_share!r}")
 
     def check_run(self, checkpoints: bool, n_processes: int) -> None:
-        """Raise an error for a fit that the promise cannot cover.
+        """Raise an error for a fit that the guarantee cannot cover.
 
         Parameters
         ----------
         checkpoints
-            Whether the fit is to be stored while it runs.
+            Whether the fit writes checkpoints.
         n_processes
-            Processes that train together.
+            Number of training processes.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class DP:
         """
         if checkpoints:
             raise ConfigError(
-                "checkpoints would hold what has no noise yet; under differential privacy leave checkpoint_dir out"
+                "checkpoints would contain state without noise; under differential privacy leave checkpoint_dir out"
             )
         if n_processes > 1:
             raise ConfigError("differential privacy trains in one process; start it without torchrun")
@@ -88,22 +88,22 @@ class DP:
         delta = 0.5 / n_rows**2 if self.delta is None else self.delta
         if delta >= 1 / n_rows:
             raise ConfigError(
-                f"dp.delta={delta!r} is not below 1 / rows (the table has {n_rows:,}): it would allow a model that "
-                f"publishes a whole row; choose a smaller one, or leave it out"
+                f"dp.delta={delta!r} is not below 1 / rows (the table has {n_rows:,}): it would allow publishing a "
+                "whole row; choose a smaller one, or leave it out"
             )
         return delta
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What every part of a fit spends, settled before any row is read."""
+    """The budget of every part of a fit, fixed before any row is read."""
 
     epsilon: float
     delta: float
     n_histograms: int
-    """Histograms of the codec; a row counts once in each."""
+    """Number of histograms of the codec; a row counts once in each."""
     n_found: int
-    """Those of them whose values are found in the rows instead of given."""
+    """Number of histograms whose values are found in the rows instead of given."""
     codec_noise: float
     """Noise multiplier of all histograms together."""
     train_noise: float
@@ -112,20 +112,20 @@ class Plan:
 
     @property
     def count_noise(self) -> float:
-        """Standard deviation of the noise of a count: a row changes all histograms by one each, √n in length."""
+        """Standard deviation of the noise of a count: a row changes n histograms by one each, which has norm √n."""
         return self.codec_noise * math.sqrt(max(self.n_histograms, 1))
 
     @property
     def threshold_delta(self) -> float:
-        """Part of delta that finding values takes."""
+        """Part of delta spent on finding values."""
         return self.delta * THRESHOLD_SHARE if self.n_found else 0.0
 
     @property
     def threshold(self) -> float:
-        """Noisy count from which a found value is kept: one that a single row has hardly ever gets there.
+        """Minimum noisy count of a found value; the value of a single row hardly ever reaches it.
 
-        A row can bring one new value to each of the histograms, so that the chance is shared among them. Noise is
-        rounded to whole rows, and the threshold is rounded up, so that rounding lets nothing pass that noise would not.
+        A row can add one new value to each histogram, so the probability is shared among them. Noise is rounded to
+        whole rows and the threshold is rounded up, so that rounding releases nothing more.
         """
         if not self.n_found:
             return 0.0
@@ -137,7 +137,7 @@ class Plan:
         return self.codec_noise, 1.0, 1
 
     def spent(self, steps: int) -> dict[str, Any]:
-        """What was spent when this many steps were taken, in plain data."""
+        """The budget spent after this many steps, as plain data."""
         training = (self.train_noise, self.sample_rate, steps)
         delta = self.delta - self.threshold_delta
         total = total_epsilon([self.codec_part, training], delta)
@@ -159,7 +159,7 @@ class Plan:
 
 
 def make_plan(dp: DP, n_rows: int, n_histograms: int, n_found: int, batch_size: int, steps: int) -> Plan:
-    """Settle the noise of all parts so that together they keep the promise."""
+    """Choose the noise of all parts so that together they meet the guarantee."""
     delta = dp.delta_for(n_rows)
     rate = min(1.0, batch_size / n_rows)
     found = delta * THRESHOLD_SHARE if n_found else 0.0
@@ -177,18 +177,20 @@ def total_epsilon(parts: Sequence[Part], delta: float) -> float:
     if not accountant.history:
         return 0.0
     with warnings.catch_warnings():
-        # The best order may be the first or last that was tried: the bound is then looser than need be, and holds.
+        # If the best order is the first or last one, the bound is valid but looser than necessary.
         warnings.filterwarnings("ignore", message="Optimal order is")
         return float(accountant.get_epsilon(delta=delta, alphas=ALPHAS))
 
 
 def _least_noise(epsilon_of: Any, most: float) -> float:
-    """The smallest noise multiplier, to a thousandth, whose epsilon is not above `most`."""
+    """The smallest noise multiplier, to three decimals, with an epsilon of at most `most`."""
     low = high = 1.0
     while epsilon_of(high) > most:
         low, high = high, high * 2
         if high > 1e6:
-            raise ConfigError(f"no noise makes epsilon {most:.3g}; choose a larger one, or fewer train.steps")
+            raise ConfigError(
+                f"no amount of noise gives epsilon {most:.3g}; choose a larger epsilon or fewer train.steps"
+            )
     while low == high or epsilon_of(low) <= most:
         high, low = low, low / 2
         if low < 1e-3:

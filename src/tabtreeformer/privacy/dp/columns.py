@@ -1,7 +1,7 @@
-"""One column learned from noisy histograms: the same codecs as elsewhere, and the noisy frequency of each id.
+"""Learns one column from noisy histograms: the usual codec, and the noisy frequency of each id.
 
-What counts as public is what is in the schema: names, kinds, dtypes, forms, placeholders, the list of a pandas
-category dtype, and `values`, `low` and `high` where they are given. Everything else comes from the histograms.
+The schema is public: names, kinds, dtypes, forms, placeholders, the list of a pandas category dtype, and `values`,
+`low` and `high` if given. Everything else comes from the histograms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .numbers import find_decimals, find_range, learn_number
 from .times import N_TIME_HISTOGRAMS, find_step, learn_times, steps_of
 
 MAX_KEPT = 2000
-"""Maximum number of values of a text column that are kept."""
+"""Maximum number of kept values of a text column."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PrivateColumn:
     counts: tuple[Floats, ...]
 
     def encode(self, series: pd.Series, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Values (N,) → ids (N, width); one that the codec does not know gets the ids of a row drawn by the counts."""
+        """Values (N,) → ids (N, width); values unknown to the codec get ids drawn by the counts."""
         known = np.ones(len(series), dtype=bool)
         gaps = series.isna().to_numpy()
         if not self.codec.missing:
@@ -57,7 +57,7 @@ class PrivateColumn:
 
 
 def histograms_of(column: Column) -> tuple[int, int]:
-    """How many histograms a column takes, and in how many of them values are found; from the schema alone."""
+    """Number of histograms for a column, and of those that find values; from the schema alone."""
     if column.kind in MEASURED:
         n_range = 0 if column.low is not None and column.high is not None else 1
         own = {NUMERIC: 1 if column.whole else 2, TIMEDELTA: 2, DATETIME: N_TIME_HISTOGRAMS}
@@ -67,7 +67,7 @@ def histograms_of(column: Column) -> tuple[int, int]:
 
 
 def check(column: Column) -> None:
-    """Refuse a column of which something would have to be learned without noise."""
+    """Refuse a column that would need statistics without noise."""
     if column.kind == TEXT and not column.placeholder:
         raise SchemaError(
             f"column {column.name!r} is text: under differential privacy its rare values need a public placeholder, "
@@ -81,7 +81,7 @@ def check(column: Column) -> None:
 
 
 def learn_column(series: pd.Series, column: Column, most_ids: int, make: Histograms) -> PrivateColumn:
-    """Learn one column, with as many histograms as `histograms_of` says."""
+    """Learn one column, with the number of histograms given by `histograms_of`."""
     gaps = series.isna().to_numpy()
     values, n_missing_rows = column.read(series[~gaps]), int(gaps.sum())
     if column.kind in MEASURED:
@@ -92,7 +92,7 @@ def learn_column(series: pd.Series, column: Column, most_ids: int, make: Histogr
     rows = np.empty(len(values), dtype=object)
     rows[:] = values.tolist()
     if column.form == NUMBER_OBJECT:
-        # They are read as whole numbers if all of them are whole: no row may change how the others are counted.
+        # Read as integers only if the schema says so: no row may change how the others are counted.
         rows[:] = [int(number) if float(number).is_integer() else number for number in rows]
     labels = Secret(rows, n_missing_rows)
     if column.kind == IDENTIFIER:
@@ -107,8 +107,8 @@ def learn_column(series: pd.Series, column: Column, most_ids: int, make: Histogr
         return _finish(column, *_text(column, found, make.present(n_missing)), n_missing, make)
     if not found:
         raise SchemaError(
-            f"column {column.name!r}: no value has the {make.threshold:,.0f} rows that make it safe to name at this "
-            f"epsilon; list its values in the schema if they are public, raise epsilon, or drop the column"
+            f"column {column.name!r}: no value has the {make.threshold:,.0f} rows needed to release it at this "
+            "epsilon; list its values in the schema if they are public, raise epsilon, or drop the column"
         )
     return _finish(column, LabelCodec(Labels(tuple(found))), [np.array(list(found.values()))], n_missing, make)
 
@@ -123,7 +123,7 @@ def _text(column: Column, found: dict[Any, float], n_there: float) -> tuple[Text
 
 
 def _given(column: Column) -> tuple[Any, ...] | None:
-    """Values that are public: those that the schema lists, or all that the dtype can hold."""
+    """Public values: those listed in the schema, or all values of the dtype."""
     if column.values is not None:
         return column.values
     if column.categories is not None:
@@ -142,7 +142,7 @@ def _labels(column: Column, values: Secret[np.object_], make: Histograms) -> tup
     place = {value: k for k, value in enumerate(given)}
 
     def cells(rows: NDArray[np.object_]) -> NDArray[np.int64]:
-        # A value that is not on the list counts nowhere, and is drawn again when encoding.
+        # Values not on the list are not counted, and are redrawn when encoding.
         return np.array([place.get(value, len(place)) for value in rows], dtype=np.int64)
 
     counts, n_missing = make.count(values.map(cells), len(given) + 1)
@@ -153,7 +153,7 @@ def _keys(column: Column) -> KeyCodec:
     if column.placeholder:
         return KeyCodec(Placeholder(column.placeholder))
     limits = np.iinfo("int64" if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower())
-    return KeyCodec(NumberKeys(0, 0, int(limits.min), int(limits.max)))  # counted from 1, whatever the keys were
+    return KeyCodec(NumberKeys(0, 0, int(limits.min), int(limits.max)))  # always counted from 1
 
 
 def _measured(
@@ -181,7 +181,7 @@ def _measured(
 def _finish(
     column: Column, inner: Codec, counts: list[Floats], n_missing: float, make: Histograms, n_there: float = 1.0
 ) -> PrivateColumn:
-    """Add the id of missing values where clearly more than noise are missing."""
+    """Add an id for missing values if clearly more than noise are missing."""
     dtype = None if column.dtype in ("object", "category") else dtype_of(column.dtype)
     never = isinstance(dtype, np.dtype) and dtype.kind in "iub"
     codec = ColumnCodec(column, inner, not never and n_missing > make.clear(1))
@@ -189,6 +189,6 @@ def _finish(
         return PrivateColumn(codec, tuple(counts))
     if not counts:
         return PrivateColumn(codec, (np.array([max(n_there, 1.0), n_missing]),))
-    # Further slots of a missing value hold 0.
+    # Further slots of a missing value are 0.
     others = [np.concatenate([[c[0] + n_missing], c[1:]]) for c in counts[1:]]
     return PrivateColumn(codec, (np.append(counts[0], n_missing), *others))

@@ -1,4 +1,4 @@
-"""Fitting under differential privacy: whatever is kept, shown or written was learned from rows with noise."""
+"""Fitting under differential privacy: everything kept, shown or written was learned with noise."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fit_private(
     seeded: bool,
     resources: Resources,
 ) -> Fitted:
-    """Learn a table so that no row of it matters much; with a seed the noise is repeatable, and protects nobody."""
+    """Learn a table under differential privacy; with a seed the noise is reproducible and the guarantee void."""
     started, progress = time.perf_counter(), resources.progress
     if not isinstance(df, pd.DataFrame):
         raise ConfigError("differential privacy reads a table whole: pass a DataFrame, not a table in parts")
@@ -60,7 +60,10 @@ def fit_private(
     rules = parse_rules(request, schema)
     noise = Noise(np.random.default_rng(noise_seed) if seeded else None)
     if seeded:
-        progress.note("the noise comes from random_state: for tests only, since whoever knows the seed can remove it")
+        progress.note(
+            "the noise comes from random_state: use this for tests only, because anyone who knows the seed "
+            "can remove it"
+        )
     plan = _plan(dp, schema, len(frame), config)
     make = Histograms(plan, noise, len(frame))
     columns = [learn_column(frame[c.name], c, config.tokens.quantiles, make) for c in schema.columns]
@@ -70,7 +73,7 @@ def fit_private(
         progress.note(note)
 
     layout = TokenLayout.build((), codec.slots)
-    # Each its own: how many numbers the rows take shall not decide what is drawn for the biases.
+    # Separate generators, so that draws for the biases do not depend on the number of rows read.
     fill_rng, match_rng = (np.random.default_rng(part) for part in row_seed.spawn(2))
     tokens, counts = _encode(frame, columns, layout, fill_rng)
     left = math.inf if request.budget_seconds is None else request.budget_seconds - (time.perf_counter() - started)
@@ -94,18 +97,18 @@ def fit_private(
 
 
 def _plan(dp: DP, schema: Schema, n_rows: int, config: Config) -> Plan:
-    """The noise of all parts, from the schema and the public number of rows alone."""
+    """The noise of all parts, from the schema and the public number of rows."""
     needs = [histograms_of(column) for column in schema.columns]
     n_histograms, n_found = (sum(numbers) for numbers in zip(*needs, strict=True))
     return make_plan(dp, n_rows, n_histograms, n_found, config.train.batch_size, config.train.steps)
 
 
 def _announce(config: Config, plan: Plan) -> str:
-    """What is about to be trained, for the person who waits for it."""
+    """Print what is about to be trained."""
     return (
         f"differential privacy: one network of {config.model.layers} layers × {config.model.width}, no trees, "
         f"{plan.steps:,} steps of about {config.train.batch_size} rows; counts get noise of ±{plan.count_noise:.1f}, "
-        f"clipped gradients {plan.train_noise:.2f} times their bound"
+        f"clipped gradients get noise of {plan.train_noise:.2f} times their bound"
     )
 
 
@@ -115,7 +118,7 @@ def _encode(
     """Token rows (N, L), and the noisy frequencies of the ids of each slot."""
     values = np.concatenate([column.encode(frame[column.codec.column.name], rng) for column in columns], axis=1)
     counts = [c for column in columns for c in column.counts]
-    if not counts:  # there is nothing to learn, and a row needs a slot
+    if not counts:  # there is nothing to learn, but a row needs a slot
         values, counts = np.zeros((len(frame), 1), dtype=np.int64), [np.ones(1)]
     return layout.to_tokens(np.empty((len(frame), 0), dtype=np.int64), values), counts
 
@@ -128,7 +131,7 @@ def _fitted(
     model: SlotModel,
     record: dict[str, Any],
 ) -> Fitted:
-    """A model of one network, without trees and prompts."""
+    """A fitted model with one network, without trees and prompts."""
     blank = PromptBank(np.empty((1, 0), dtype=np.int32))
     return Fitted(
         config=config,
@@ -145,12 +148,12 @@ def _fitted(
 
 
 def accept(schema: Schema | None, df: pd.DataFrame) -> Schema:
-    """The schema as it was given, without reasons; nothing of it is looked up in the rows."""
+    """The given schema without reasons; nothing is inferred from the rows."""
     if schema is None:
         raise SchemaError(
-            "differential privacy needs a schema: what the columns are must be known, not learned from the rows. Write "
-            "one with ttf schema TABLE --public -o schema.json, or Schema.infer(other_rows), check that all it says is "
-            "public, and pass it: fit(df, schema=schema)"
+            "differential privacy needs a schema, because the columns must not be inferred from the rows. Write one "
+            "with ttf schema TABLE --public -o schema.json, or Schema.infer(other_rows), check that everything in it "
+            "is public, and pass it: fit(df, schema=schema)"
         )
     for column in schema.columns:
         check(column)
@@ -163,15 +166,15 @@ def accept(schema: Schema | None, df: pd.DataFrame) -> Schema:
 
 
 def check_config(config: Config) -> None:
-    """Refuse settings for which there is no private way."""
+    """Refuse settings that cannot be made private."""
     if config.tree.model != "none":
         raise ConfigError(
-            f"tree.model={config.tree.model!r}: trees are grown from rows without noise; differential privacy needs "
-            f"tree='none', or leave it out"
+            f"tree.model={config.tree.model!r}: trees are grown without noise; use tree='none' with differential "
+            "privacy, or leave it out"
         )
     told = {"model.copula": config.model.copula, "train.margins": config.train.margins}
     for name in (name for name, wanted in told.items() if wanted):
-        raise ConfigError(f"{name}=True is learned from rows without noise; under differential privacy leave it out")
+        raise ConfigError(f"{name}=True is learned without noise; leave it out under differential privacy")
     if config.model.softmax != "allowed" or config.model.backbone != "gpt2" or config.tokens.scheme != "atoms":
         raise ConfigError(
             "differential privacy needs model.softmax='allowed', model.backbone='gpt2' and tokens.scheme='atoms', as "
@@ -183,7 +186,7 @@ KEPT = "'end >= start', 'total = net + tax' or 'total = price * quantity'"
 
 
 def parse_rules(request: Request, schema: Schema) -> Sequence[Rule]:
-    """Relations that the user lists are public; none are looked for."""
+    """Parse the listed relations, which are public; none are searched for."""
     wanted = request.relations(schema)
     texts = () if wanted is None or wanted == AUTO else wanted
     rules = [_rule(text, schema) for text in texts]
@@ -194,8 +197,8 @@ def parse_rules(request: Request, schema: Schema) -> Sequence[Rule]:
             )
         if isinstance(rule, AtLeast) and rule.strict:
             raise SchemaError(
-                f"constraint {rule.text!r}: ranges under differential privacy are rough and may end alike, so that '>' "
-                f"cannot be kept; write '>='"
+                f"constraint {rule.text!r}: ranges under differential privacy are approximate and may have equal "
+                "ends, so '>' cannot be kept; write '>='"
             )
     ordered, left = in_order(rules)
     if left:
@@ -216,7 +219,7 @@ def _rule(text: str, schema: Schema) -> Rule:
 
 
 def _with_gaps(rule: Rule, codec: TableCodec) -> Rule:
-    """How far apart two columns may lie follows from their ranges: no differences of rows are stored."""
+    """Derive the distance of two columns from their ranges, so that no differences of rows are stored."""
     if not isinstance(rule, AtLeast):
         return rule
     bounds = {c.column.name: c.bounds for c in codec.columns if c.column.kind in MEASURED}
@@ -225,7 +228,7 @@ def _with_gaps(rule: Rule, codec: TableCodec) -> Rule:
 
 
 def _short(fact: float | int | str) -> float | int | str:
-    """Round up, so that nothing printed is less than what was spent."""
+    """Round up, so that no printed figure is below the actual one."""
     if not isinstance(fact, float) or fact == 0:
         return fact
     scale = 10.0 ** (4 - math.floor(math.log10(abs(fact))))

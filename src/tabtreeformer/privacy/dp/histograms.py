@@ -1,6 +1,6 @@
-"""Counts with noise: all that the codec learns from rows.
+"""Noisy counts: the only statistics that the codec learns from rows.
 
-A row counts at most once in a histogram, so that adding or leaving it out changes one count by one.
+A row counts at most once per histogram, so adding or removing it changes one count by one.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from .budget import Plan
 from .noise import Floats, Noise
 
 CLEAR = 3.0
-"""A count is taken for more than noise from this many standard deviations on, where nothing else decides."""
+"""Default number of standard deviations from which a count is considered more than noise."""
 
 _Rows = TypeVar("_Rows", bound=np.generic)
 _New = TypeVar("_New", bound=np.generic)
 
 
 class Secret(Generic[_Rows]):
-    """The values of a column, which nothing but noisy histograms may read.
+    """The values of a column, which only noisy histograms may read.
 
-    It has no length, no sum and no items: code that learns a codec can say what to do with each row by itself, and have
-    the outcome counted with noise. An exact statistic cannot reach a codec unnoticed, since mypy refuses whatever would
-    compute one. What is public (the number of all rows, the schema) is passed beside it.
+    It has no length, sum or items: code that learns a codec can map each row separately and count the results with
+    noise. Exact statistics cannot reach a codec unnoticed, because computing one is a type error. Public facts (the
+    number of rows, the schema) are passed separately.
     """
 
     def __init__(self, present: NDArray[_Rows], n_missing: int = 0) -> None:
-        """`present` holds the values of the rows that have one."""
+        """`present` are the non-missing values."""
         self._present, self._n_missing = present, n_missing
 
     def map(self, of_each: Callable[[NDArray[_Rows]], NDArray[_New]]) -> Secret[_New]:
-        """What a function makes of each value; it must treat every row by itself."""
+        """Apply a function to each value; it must treat every row separately."""
         new = of_each(self._present)
         assert len(new) == len(self._present)
         return Secret(new, self._n_missing)
 
 
 class Histograms:
-    """Makes histograms with the noise that a plan has settled, and no more of them than it has counted on."""
+    """Creates histograms with the noise of a plan, and not more of them than planned."""
 
     def __init__(self, plan: Plan, noise: Noise, n_rows: int) -> None:
         """`n_rows` is the number of all rows of the table, which is public."""
@@ -53,7 +53,7 @@ class Histograms:
     def count(self, cells: Secret[np.int64], n_cells: int) -> tuple[Floats, float]:
         """Noisy counts (n_cells,) of the cell of each row, and of rows without a value.
 
-        The cells that there are must not come from the rows.
+        The cells must not be derived from the rows.
         """
         self._spend()
         counts = np.append(np.bincount(cells._present, minlength=n_cells), cells._n_missing)
@@ -62,9 +62,9 @@ class Histograms:
         return noisy[:-1], float(noisy[-1])
 
     def find(self, values: Secret[np.object_]) -> tuple[dict[Any, float], float]:
-        """Values that many rows have, with their noisy counts, and the noisy count of rows without one.
+        """Frequent values with their noisy counts, and the noisy count of rows without a value.
 
-        A value that a single row has is hardly ever let through.
+        A value of a single row is hardly ever released.
         """
         self._spend()
         assert self._found_left > 0, "more lists of values than the plan has"
@@ -77,11 +77,11 @@ class Histograms:
         return found, float(noisy[0])
 
     def clear(self, n_cells: int, wrong: float = 0.01) -> float:
-        """The count that noise alone gives any of this many empty cells with at most this probability."""
+        """The count that noise alone exceeds in any of `n_cells` empty cells with probability at most `wrong`."""
         return self.sigma * max(CLEAR, float(ndtri(1 - wrong / n_cells)))
 
     def present(self, missing: float) -> float:
-        """Rows with a value, from the noisy count of those without."""
+        """Number of rows with a value, from the noisy count of missing ones."""
         return max(self.n_rows - max(missing, 0.0), 1.0)
 
     def _spend(self) -> None:
@@ -89,6 +89,6 @@ class Histograms:
         self._left -= 1
 
     def _noisy(self, counts: NDArray[np.int64]) -> Floats:
-        # Rounded noise: the last bits of a float would reveal which count it was added to.
+        # Noise is rounded, because the last bits of a float would reveal the exact count.
         noisy: Floats = counts.astype(np.float64) + np.rint(self.sigma * self._noise.normal(len(counts)))
         return noisy

@@ -1,7 +1,7 @@
-"""After training: biases are moved until the network's own rows have the frequencies of the noisy counts.
+"""After training, biases are adjusted until the network's own rows match the noisy counts.
 
-Noise on gradients disturbs even what was known before training. The counts are private already, and so are the rows
-that the network draws: comparing them costs nothing.
+Noisy gradients disturb even frequencies that were right before training. The counts and the network's rows are already
+private, so comparing them costs no budget.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .noise import Floats
 
 ROUNDS = 3
 ROWS = 10_000
-"""Rows that are drawn per round."""
+"""Rows drawn per round."""
 SPARE = 5.0
-"""Rows that are added to both sides, so that rare ids are hardly moved."""
+"""Pseudo-counts added to both sides, so that rare ids hardly change."""
 
 
 def match_counts(model: SlotModel, counts: Sequence[Floats], config: SampleConfig, rng: np.random.Generator) -> None:
-    """Move the biases of all ids; `counts` are the noisy rows of the ids of each slot."""
+    """Adjust the biases of all ids; `counts` are the noisy counts of the ids of each slot."""
     wanted = [np.maximum(c, 0.0) + 0.5 for c in counts]
     for _ in range(ROUNDS):
         drawn = Sampler(model, config).draw(blank(ROWS, 0), rng, lambda _: None)
@@ -35,5 +35,5 @@ def match_counts(model: SlotModel, counts: Sequence[Floats], config: SampleConfi
             moves.append(np.log((ROWS * share / share.sum() + SPARE) / (seen + SPARE)))
         with torch.no_grad():
             model.bias.add_(torch.from_numpy(np.concatenate(moves)).to(model.bias))
-    model.train()  # what was folded for drawing no longer holds
+    model.train()  # invalidates the folded weights used for drawing
     model.eval()

@@ -1,8 +1,8 @@
 """Random numbers for noise and for the rows of a batch.
 
-Noise that can be drawn again can be removed. Without a seed it therefore comes from the operating
-system's generator for cryptographic use; with a seed it is repeatable, for tests, and protects nobody who shares the
-model from those who know or guess the seed.
+Noise that can be reproduced can be removed. So without a seed it comes from the operating system's cryptographic
+generator. With a seed it is reproducible: use this for tests only, because anyone who knows or guesses the seed can
+remove it.
 """
 
 from __future__ import annotations
@@ -41,4 +41,4 @@ class Noise:
     @property
     def origin(self) -> str:
         """Where the numbers come from, for the record."""
-        return "the operating system" if self.seeded is None else "a seed: repeatable, for tests only"
+        return "the operating system" if self.seeded is None else "a seed: reproducible, for tests only"

@@ -1,8 +1,8 @@
-"""The norm of each row's gradient, without materialising the gradients of rows.
+"""Norms of per-row gradients, without materialising the gradients.
 
-A gradient of a row is, for every matrix, a product of what went in and what came back; its length follows from those
-two. One backward pass to the activations gives the lengths, a second one the sum of the clipped gradients. A test
-compares with gradients that were taken row by row.
+For every matrix, the gradient of a row is a product of its input and the gradient of its output; the norm follows from
+these two. One backward pass to the activations gives the norms, a second one the sum of the clipped gradients. A test
+compares them with gradients computed row by row.
 
 Shapes: `B` rows, `L` positions, `D` value slots, `S` ids of a slot, `d` width.
 """
@@ -20,14 +20,14 @@ from ...model.slot_heads import SlotLogits
 
 
 class RowNorms:
-    """Watches a network compute losses, and computes the norm of each row's gradient."""
+    """Hooks into a network and computes the norm of each row's gradient."""
 
     def __init__(self, model: SlotModel) -> None:
         if model.layout.n_trees:
-            raise ConfigError("differential privacy has no trees: their leaves are learned from rows without noise")
+            raise ConfigError("differential privacy does not support trees: their leaves are learned without noise")
         self.model = model
         values, head = model.smooth_values, model.smooth_head
-        # How much a gradient that reaches a row of an embedding table counts: its own weight and the smooth ones.
+        # Weight of a gradient at a row of an embedding table: its own entry and the smooth functions.
         self._values = values.own[:, 0] ** 2 + values.functions().square().sum(1)
         self._head = head.own[:, 0] ** 2, head.functions()
         self._seen: list[tuple[nn.Module, tuple[Any, ...], Tensor]] = []
@@ -56,12 +56,12 @@ class RowNorms:
         self._seen.append((module, inputs, output))
 
     def close(self) -> None:
-        """Stop watching."""
+        """Remove the hooks."""
         for handle in self._handles:
             handle.remove()
 
     def __call__(self, masked: Tensor, order: Tensor | None, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Losses (B,) with their graph, and the lengths of their gradients (B,)."""
+        """Losses (B,) with their graph, and the norms of their gradients (B,)."""
         self._seen.clear()
         losses = self.model.row_losses(masked, order, rows)
         assert self._stream is not None
@@ -75,7 +75,7 @@ class RowNorms:
         return losses, squares.sqrt()
 
     def _of_inputs(self, back: Tensor, masked: Tensor, order: Tensor | None) -> Tensor:
-        """All that is added up into the first stream: positions, slots ahead, values, their smooth parts, the start."""
+        """Embeddings summed into the input stream: positions, next slots, values, smooth parts, the start."""
         model = self.model
         squares = back.square().sum(2)  # (B, L)
         total = squares[:, 0] + squares.sum(1)  # the start, and the positions
@@ -105,10 +105,10 @@ class RowNorms:
 
 
 def clipped_sum(norms: RowNorms, masked: Tensor, order: Tensor | None, rows: Tensor, clip: float) -> None:
-    """Add the gradients of rows, each shortened to `clip` where it is longer, to the `grad` of the parameters."""
+    """Add the gradients of rows, each clipped to the norm `clip`, to the `grad` of the parameters."""
     losses, lengths = norms(masked, order, rows)
     if not bool(torch.isfinite(lengths).all()):
         raise TabTreeFormerError("a gradient is not a number; lower train.learning_rate and fit again")
-    # A hair less than clip: lengths are floats, and the bound must hold for the gradients as they are.
+    # Slightly less than clip, because norms are floats and the bound must hold for the actual gradients.
     factors = (clip * (1 - 1e-4) / lengths.clamp_min(1e-12)).clamp(max=1.0)
     (losses * factors.detach()).sum().backward()  # type: ignore[no-untyped-call]

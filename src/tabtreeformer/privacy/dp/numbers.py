@@ -1,7 +1,7 @@
 """Numbers, durations and times from noisy histograms: ranges, steps, intervals of about equal mass.
 
-Cells never come from the rows: octaves of either sign for a range that nobody gave, then parts of the octaves inside
-it. What is made of noisy counts afterwards costs nothing more.
+Cells never depend on the rows: octaves of both signs if no range is given, then parts of the octaves inside the range.
+Post-processing of noisy counts costs no budget.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from .noise import Floats
 Ints = NDArray[np.int64]
 
 OCTAVES = range(-40, 64)
-"""Powers of two that numbers may lie between; smaller ones count as zero, larger ones as the largest."""
+"""Range of powers of two; smaller numbers count as zero, larger ones as the largest."""
 WHOLE_OCTAVES = range(53)
-"""Those of whole numbers; beyond, a float does not hold them."""
+"""The same for integers; larger ones are not exact as floats."""
 PARTS = 16
 """Cells per octave."""
 EVEN = 64
-"""In addition, cells that divide the whole range evenly."""
+"""Number of additional cells that divide the whole range evenly."""
 FEW = 256
-"""Up to this many possible values have a cell each."""
+"""Up to this many possible values get one cell each."""
 MAX_IDS = 64
 ASTRAY = 1e-4
-"""Chance that the range of a column reaches to an octave without rows: it would be mostly empty."""
+"""Probability that the range of a column extends to an octave without rows, which would leave it mostly empty."""
 THIN = 2.0
 """Maximum rows beyond an end of the range, in standard deviations of the noise."""
 DECIMALS = 6
-"""Maximum number of decimals that a column is found to have; one with more has no grid."""
+"""Maximum number of decimals; a column with more has no grid."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A codec, and how many rows each of its ids has, by the noisy counts."""
+    """A codec, and the noisy count of each of its ids."""
 
     codec: AtomCodec
     mass: Floats
     missing: float = 0.0
-    """Rows without a value, by the noisy counts."""
+    """Noisy count of missing values."""
 
 
 def find_range(values: Secret[np.float64], whole: bool, make: Histograms) -> tuple[float, float]:
-    """The octaves that hold more rows than noise would, as the ends of a range; one histogram."""
+    """The range of octaves with more rows than noise; one histogram."""
     octaves = WHOLE_OCTAVES if whole else OCTAVES
     centre = len(octaves)
 
     def cell(numbers: Floats) -> Ints:
         with np.errstate(divide="ignore"):
             place = np.clip(np.floor(np.log2(np.abs(numbers))), octaves[0] - 1, octaves[-1]) - octaves[0] + 1
-        place = np.where(numbers == 0, 0, place).astype(np.int64)  # 0 is zero, then the octaves in order
+        place = np.where(numbers == 0, 0, place).astype(np.int64)  # cell 0 is zero, followed by the octaves in order
         return centre + np.where(numbers < 0, -place, place)
 
     counts, _ = make.count(values.map(cell), 2 * centre + 1)
@@ -68,7 +68,7 @@ def find_range(values: Secret[np.float64], whole: bool, make: Histograms) -> tup
 
 
 def find_decimals(values: Secret[np.float64], make: Histograms) -> int | None:
-    """Fewest decimals that write nearly every value; one histogram of the decimals that each value needs."""
+    """Fewest decimals that represent nearly every value; one histogram of the decimals per value."""
 
     def needs(numbers: Floats) -> Ints:
         found = np.full(len(numbers), DECIMALS + 1)
@@ -82,7 +82,7 @@ def find_decimals(values: Secret[np.float64], make: Histograms) -> int | None:
 
 
 def first_clear(counts: Floats, make: Histograms) -> int:
-    """The first place after which there are no more rows than noise, or one row in a hundred, would make."""
+    """The first index after which there are no more rows than noise, or than one row in a hundred."""
     more = counts[::-1].cumsum()[::-1]
     enough = max(make.clear(len(counts)) * np.sqrt(len(counts)), 0.01 * counts.sum())
     return next((k for k in range(len(counts) - 1) if more[k + 1] <= enough), len(counts) - 1)
@@ -106,7 +106,7 @@ def learn_number(
     places = values.map(lambda numbers: np.searchsorted(borders, numbers, side="left").astype(np.int64))
     noisy, gone = make.count(places, len(lows))
     missing = gone if missing is None else missing
-    # The number of rows is public: what the noise has added to it is taken off evenly.
+    # The number of rows is public, so the noise in the total is subtracted evenly.
     total = make.present(missing)
     noisy += (total - noisy.sum()) / len(noisy)
     first, stop = reach(noisy, make.sigma)
@@ -120,7 +120,7 @@ def learn_number(
 
 
 def reach(counts: Floats, sigma: float) -> tuple[int, int]:
-    """First and past-the-last cell beyond which no more rows lie than noise would make; octaves are wide."""
+    """First and past-the-last cell such that there are no more rows beyond them than noise."""
 
     def outer(tail: Floats) -> int:
         sums = np.cumsum(tail)
@@ -131,7 +131,7 @@ def reach(counts: Floats, sigma: float) -> tuple[int, int]:
 
 
 def fitting_ids(n_rows: float, most: int, sigma: float) -> int:
-    """The number of ids at which each has clearly more rows than noise."""
+    """The number of ids such that each has clearly more rows than noise."""
     return int(np.clip(n_rows / (8 * sigma), 4, min(most, MAX_IDS)))
 
 
@@ -144,14 +144,14 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
     edges = [np.linspace(low, high, EVEN + 1)]
     for sign in (-1.0, 1.0):
         near = max(sign * low, sign * high, 0.0)
-        # Down to the grid, however far out the range goes: a code such as 9999999999 must not blur ages.
+        # Down to the grid, however wide the range is: a code such as 9999999999 must not blur ages.
         least = near * 2.0**-24 if step is None else step / 2
         octaves = [k for k in OCTAVES if least < 2.0**k < near]
         edges += [sign * 2.0**k * np.linspace(1, 2, PARTS + 1) for k in octaves]
     cuts = np.unique(np.concatenate([*edges, [0.0]]))
     cuts = cuts[(cuts >= low) & (cuts <= high)]
     if step is None:
-        if low <= 0 <= high:  # rows that are exactly zero are kept apart: counts and amounts are full of them
+        if low <= 0 <= high:  # exact zeros get their own cell, because they are frequent in counts and amounts
             place = int(np.searchsorted(cuts, 0.0))
             cuts = np.insert(cuts, place, 0.0)
         return cuts[:-1], cuts[1:]
@@ -162,7 +162,7 @@ def cells(low: float, high: float, decimals: int | None) -> tuple[Floats, Floats
 
 
 def smoothed(counts: Floats) -> Floats:
-    """Counts none of which is below zero: those of the nearest running total that never falls."""
+    """Non-negative counts, from isotonic regression of the running total."""
     from sklearn.isotonic import isotonic_regression
 
     total = isotonic_regression(np.clip(counts.cumsum(), 0, max(counts.sum(), 1.0)))
@@ -170,7 +170,7 @@ def smoothed(counts: Floats) -> Floats:
 
 
 def merge(counts: Floats, most: int, single: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Floats]:
-    """First cell of each id and its rows: single values that fill an id stay alone, others share one."""
+    """First cell and count of each id: values with enough rows get their own id, others share one."""
     share = counts.sum() / most
     starts, mass, alone = [0], [float(counts[0])], [bool(single[0] and counts[0] >= share)]
     for place in range(1, len(counts)):

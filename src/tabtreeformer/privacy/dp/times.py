@@ -1,4 +1,4 @@
-"""Times from noisy histograms: the clock's step, the calendar, and the ids of days, weeks and times of day."""
+"""Times from noisy histograms: the time step, the calendar, and the ids of days, weeks and times of day."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .noise import Floats
 from .numbers import first_clear, learn_number
 
 N_TIME_HISTOGRAMS = 5
-"""The clock's step, the calendar, the day or the week and the weekday, the time of day; that of years is extra."""
+"""Time step, calendar, day (or week and weekday), and time of day; years need another one."""
 YEARS = range(1678, 2262)
-"""Years in which a time may lie; what nanoseconds can count."""
+"""Years that nanosecond timestamps can represent."""
 FEW_DAYS = 60
 CHAIN = (86_400, 3_600, 900, 300, 60, 1)
-"""Steps of a clock, each a multiple of the next, so that a time counts once: at the widest that it is a multiple of."""
+"""Time steps, each a multiple of the next, so that a time counts once: at the largest step that divides it."""
 
 Ints = NDArray[np.int64]
 
@@ -33,7 +33,7 @@ def steps_of(unit: str) -> tuple[int, ...]:
 
 
 def find_step(counts: Secret[np.int64], steps: Sequence[int], make: Histograms) -> int:
-    """The widest step of which nearly all counts are multiples; one histogram."""
+    """The largest step that divides nearly all counts; one histogram."""
 
     def needs(numbers: Ints) -> Ints:
         found = np.full(len(numbers), len(steps) - 1)
@@ -58,7 +58,7 @@ def learn_times(
     reaches = [(float(span[0][0]), float(span[0][1])), *[(0.0, 6.0)] * (len(span) - 1), (0.0, float(day // step - 1))]
 
     def part(place: int) -> Secret[np.float64]:
-        """The day, the week or the weekday; after them the time of day."""
+        """The day, the week or the weekday, followed by the time of day."""
         if place == len(span):
             return counts.map(lambda numbers: (numbers % day // step).astype(np.float64))
         return days.map(lambda numbers: split_days(np.clip(numbers, first, last), calendar)[place].astype(np.float64))
@@ -76,7 +76,7 @@ def learn_times(
 
 
 def find_years(days: Secret[np.int64], make: Histograms) -> tuple[int, int]:
-    """First and last day of the years that hold more rows than noise would; one histogram."""
+    """First and last day of the years with more rows than noise; one histogram."""
 
     def cell(numbers: Ints) -> Ints:
         years = numbers.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
@@ -91,7 +91,7 @@ def find_years(days: Secret[np.int64], make: Histograms) -> tuple[int, int]:
 
 
 def _calendar(days: Secret[np.int64], make: Histograms) -> str:
-    """First or last days of months where nearly all are, else weeks; one histogram."""
+    """First or last days of months if nearly all are, otherwise weeks; one histogram."""
 
     def cell(numbers: Ints) -> Ints:
         dates = numbers.astype("datetime64[D]")

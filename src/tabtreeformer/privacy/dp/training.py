@@ -1,7 +1,7 @@
-"""DP-SGD: batches drawn row by row, gradients clipped row by row, noise on their sum.
+"""DP-SGD: Poisson sampling, per-row gradient clipping, noise on the sum.
 
-One network learns from all rows for a number of steps that is fixed beforehand: no losses of rows are read, kept
-or shown. A moving average of the weights is kept, which costs nothing: it is made of what is private already.
+One network is trained on all rows for a fixed number of steps; no losses of rows are read, kept or shown. A moving
+average of the weights is kept, which is post-processing and costs no budget.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MAX_NORM = 0.5
 """The gradient of each row is clipped to this norm."""
 
 AVERAGE = 0.99
-"""Share of the average of the weights so far that each step keeps."""
+"""Decay of the moving average of the weights."""
 CHUNK = 256
-"""Rows whose gradients are computed at once; how a batch is cut changes nothing but memory."""
+"""Rows per gradient computation; affects only memory."""
 
 
 def train_private(
@@ -49,7 +49,7 @@ def train_private(
 ) -> tuple[SlotModel, History]:
     """Train on token rows (N, L); `counts` are noisy frequencies of the ids of each slot.
 
-    Masks and orders of columns are drawn for each row by itself, from the ordinary generator: they need not be secret.
+    Masks and column orders are drawn per row from an ordinary generator, because they need not be secret.
     """
     start_seed, mask_seed = seed.spawn(2)
     device = resources.device
@@ -63,10 +63,10 @@ def train_private(
 
 
 class PrivateLearner:
-    """A network that learns by noisy sums of clipped gradients, for a number of steps that depends on no row."""
+    """Trains a network with noisy sums of clipped gradients, for a number of steps that does not depend on the rows."""
 
     converged = False
-    """Nothing is validated."""
+    """Always false, because nothing is validated."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class PrivateLearner:
         noise: Noise,
         mask_rng: np.random.Generator,
     ) -> None:
-        """`tokens` are all rows (N, L); each step draws its batch from them."""
+        """`tokens` are all rows (N, L), from which each step draws its batch."""
         self.model, self.tokens, self.config, self.plan, self.noise = model, tokens, config, plan, noise
         self.mask_rng, self.steps = mask_rng, plan.steps
         self.history = History("private network", batch_size=config.train.batch_size)
@@ -87,12 +87,12 @@ class PrivateLearner:
         self.optimizer = torch.optim.AdamW(self.parameters, lr=config.train.learning_rate, weight_decay=0.0)
 
     def set_rate(self, share: float) -> None:
-        """Learn at this share of the peak learning rate."""
+        """Set the learning rate to this share of its peak."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.train.learning_rate * share
 
     def update(self) -> float:
-        """Take one step with a batch that every row joins by itself; its loss stays unknown."""
+        """Take one step with a Poisson-sampled batch; its loss stays unknown."""
         drawn = np.flatnonzero(self.noise.uniform(len(self.tokens)) < self.plan.sample_rate)
         for parameter in self.parameters:
             parameter.grad = torch.zeros_like(parameter)
@@ -115,7 +115,7 @@ class PrivateLearner:
         parameter.grad.add_(drawn, alpha=sigma).div_(expected)
 
     def after_step(self, step: int, loss: float, seconds: float) -> dict[str, str]:
-        """Record the step; of its rows only the expected number is known."""
+        """Record the step with the expected number of rows."""
         self.average.follow(step)
         history = self.history
         history.steps, history.rows, history.seconds = step, step * self.config.train.batch_size, seconds

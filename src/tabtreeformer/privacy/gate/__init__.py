@@ -1,4 +1,4 @@
-"""The release gate: attacks on a model that was just fitted, a verdict, and how rows may be released in spite of it."""
+"""The release gate: attacks on a fitted model, the verdict, and the release of rows despite a failure."""
 
 from __future__ import annotations
 

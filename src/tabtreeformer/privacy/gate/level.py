@@ -1,11 +1,11 @@
-"""The level of privacy: how far an attack on released rows gets, and up to how many rows it stays within the level.
+"""Privacy levels: the success of an attack on released rows, and the number of rows up to which it stays within limits.
 
-The more rows are released, the better a density that is refitted on them reveals who was learned from. So each half of
-the model is attacked twice, with as many rows as it learned and with ten times as many (fewer for large tables),
-with the same candidates and shadow tables. Between and beyond the two, AUC and share of recognised members are taken to
-grow linearly with the logarithm of the rows; in fact they level off, so that this errs on the side of caution.
+The more rows are released, the better a density fitted to them reveals members. So each half of the model is attacked
+twice, with as many rows as it learned and with ten times as many (fewer for large tables), with the same candidates and
+shadow tables. Between and beyond the two, AUC and share of recognised members are assumed to grow linearly with the
+logarithm of the rows. In fact they level off, so this is conservative.
 
-A level is broken where the figure is above its limit beyond chance: its one-sided 95 % bound, over all halves together.
+A level is exceeded if the one-sided 95 % lower bound of the figure, over all halves together, is above the limit.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from ...evaluation.encoding import Table, encode
 from ...evaluation.safety import TRACED, TRACES
 
 TIMES = 10
-"""Multiple of the rows learned for which the level is stated too."""
+"""Second number of released rows, as a multiple of the rows learned."""
 MAX_CANDIDATES, MAX_RELEASED = 2_500, 25_000
-"""Maximum members and others that the attack tries to distinguish, and rows that it learns from."""
+"""Maximum members and others in the attack, and maximum released rows."""
 FEW_SHADOWS, MANY_ROWS = 8, 4_000
-"""Shadow tables for at least this many candidates, of which each says more; for fewer, as many as in an evaluation."""
+"""Number of shadow tables for at least this many candidates; with fewer, as many as in an evaluation."""
 ONE_SIDED = 0.9
 """Confidence of a two-sided interval whose lower end is a one-sided 95 % bound."""
 UNLIMITED = 1_000
-"""A limit beyond this many times the rows that were learned is not stated."""
+"""Limits beyond this multiple of the learned rows are not reported."""
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One attack: members and others by their positions in the population, and what writes released rows."""
+    """One attack: positions of members and others in the population, and the writer of released rows."""
 
     members: Rows
     others: Rows
@@ -52,21 +52,21 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Line:
-    """A figure at two numbers of released rows, in units of the rows learned, and what it is elsewhere."""
+    """A figure at two numbers of released rows, in units of the rows learned, with inter- and extrapolation."""
 
     times: tuple[float, float]
     values: tuple[float, float]
     margin: float
-    """Maximum that chance alone adds, with 95 % confidence."""
+    """Margin of chance, with 95 % confidence."""
     nothing: float = 0.0
-    """The figure of an attack that learns nothing; only chance takes it below."""
+    """The figure of a useless attack, the lower end of its range."""
 
     def at(self, times: float) -> float:
-        """The figure for this many times the rows that were learned."""
+        """The figure for this multiple of the learned rows."""
         return self.values[1] + self._slope(times > self.times[1]) * math.log(times / self.times[1])
 
     def until(self, limit: float) -> float:
-        """Up to how many times the rows that were learned the figure is not above the limit beyond chance."""
+        """The multiple of the learned rows up to which the figure does not significantly exceed the limit."""
         spare = limit + self.margin - self.values[1]
         slope = self._slope(spare >= 0)
         if slope == 0:
@@ -74,24 +74,24 @@ class Line:
         return self.times[1] * math.exp(min(spare / slope, 100.0))
 
     def _slope(self, beyond: bool) -> float:
-        """Growth with the logarithm of the rows; beyond those measured, only what chance does not explain."""
+        """Growth with the logarithm of the rows; beyond the measured range, only the significant part."""
         grown = self.values[1] - max(self.values[0], self.nothing) - (self.margin if beyond else 0.0)
         return max(0.0, grown / math.log(self.times[1] / self.times[0]))
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What the attack achieves: AUC and share of members found at 1 % false positives, by released rows."""
+    """Success of the attack: AUC and share of members found at 1 % false positives, by released rows."""
 
     auc: Line
     found: Line
     measure: Mapping[str, Any]
-    """The attack on the smaller number of rows in all its figures, of the half that reveals most."""
+    """All figures of the attack on the smaller number of rows, for the half that reveals the most."""
     repeated: Sequence[Mapping[str, Any]] = ()
-    """Members and others that are repeated among all rows that were written, of each comparison."""
+    """Repeated members and others among all written rows, per comparison."""
 
     def until(self, level: str) -> float:
-        """Up to how many times the rows that were learned the level holds."""
+        """The multiple of the learned rows up to which the level holds."""
         return min(self.auc.until(TRACES[level]), self.found.until(TRACED))
 
 
@@ -102,9 +102,9 @@ def expose(
     schema: Schema,
     seed: np.random.SeedSequence,
 ) -> Exposure:
-    """Attack released rows of each comparison, with the same shadow tables. `where` says what is attacked.
+    """Attack released rows of each comparison, with the same shadow tables; `where` names the target.
 
-    All the rows that are written for it are searched for repeated members too.
+    All written rows are searched for repeated members too.
     """
     n_learned = min(part.n_learned for part in comparisons)
     sizes = released_rows(n_learned)
@@ -130,13 +130,13 @@ def expose(
 
 
 def released_rows(n_learned: int) -> tuple[int, int]:
-    """The two numbers of rows that are attacked."""
+    """The two numbers of released rows in the attack."""
     large = min(TIMES * n_learned, MAX_RELEASED)
     return min(n_learned, large // 4), large
 
 
 def level_record(exposures: Sequence[Exposure], level: str, n_rows: int) -> dict[str, Any]:
-    """The state of a level, as plain data: the figures of the worst exposure, and the number of safe rows."""
+    """The result for a level as plain data: the figures of the worst exposure, and the number of safe rows."""
     worst = min(exposures, key=lambda exposure: (exposure.until(level), -exposure.auc.at(1)))
     until = worst.until(level)
     return {
@@ -159,7 +159,7 @@ def _figures(exposure: Exposure, times: int, n_rows: int) -> dict[str, Any]:
 
 
 def _rounded(rows: float, n_learned: int) -> int:
-    """A number of rows rounded down to two digits, but not below those that were learned where those are safe."""
+    """Round a number of rows down to two digits, but not below the learned rows if those are safe."""
     rows = round(rows, 3)
     unit = 10 ** max(int(math.log10(max(rows, 1.0))) - 1, 0)
     return max(int(rows // unit * unit), n_learned if rows >= n_learned else 0)
@@ -179,7 +179,7 @@ def _repeated(population: Table, released: Table, part: Comparison) -> dict[str,
 def _line(
     times: tuple[float, float], found: Sequence[Sequence[Mapping[str, Any]]], name: str, interval: str, nothing: float
 ) -> Line:
-    """Means over the halves, whose errors are independent or cancel: a row is a member in one and not in the other."""
+    """Means over the halves, whose errors are independent or cancel: each row is a member in one half only."""
     values = [float(np.mean([attack[name] for attack in attacks])) for attacks in found]
     margins = [attack[name] - attack[interval][0] for attack in found[-1]]
     return Line(times, (values[0], values[-1]), math.sqrt(sum(m * m for m in margins)) / len(margins), nothing)

@@ -1,22 +1,22 @@
-"""The level of privacy as sentences: what holds, up to how many rows, and what to do where it does not."""
+"""The privacy level as text: the result, the number of safe rows, and what to do if it is exceeded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-COARSER = "leave out columns that nobody needs, make values coarser (tokens={'quantiles': 20})"
-"""What to change where networks write."""
+COARSER = "drop columns that are not needed, make values coarser (tokens={'quantiles': 20})"
+"""Remedies for networks."""
 LARGER = 4
-"""How many times as many rows per leaf to try next, where trees write."""
+"""Factor of rows per leaf to try next with preset `trees`."""
 MIN_TOLD = 10
-"""Smaller numbers than a tenth of the rows measured are not extrapolated to."""
+"""Minimum number of safe rows to report, as a share of the measured rows."""
 
 
 def broken(level: Mapping[str, Any], leaf_rows: int | None) -> list[str]:
-    """Why a model fails its level, and what to do; empty where the level holds.
+    """Why a model fails its level, and what to do; empty if the level holds.
 
-    `leaf_rows` are those of the trees that write; None where networks do.
+    `leaf_rows` is the setting of preset `trees`; None for networks.
     """
     if level["holds"]:
         return []
@@ -25,23 +25,23 @@ def broken(level: Mapping[str, Any], leaf_rows: int | None) -> list[str]:
     fewer = f"; about {safe:,} rows would still be within it" if safe * MIN_TOLD >= figures["rows"] else ""
     ways = COARSER if leaf_rows is None else _more_protection(leaf_rows, figures["rows"])
     return [
-        f"the level {level['name']!r} does not hold: an attacker with {figures['rows']:,} of its rows recognises "
-        f"members with an AUC of {figures['auc']:.2f} (at most {limits['auc']}), and is sure of "
+        f"the level {level['name']!r} is exceeded: an attacker with {figures['rows']:,} of its rows recognises "
+        f"members with an AUC of {figures['auc']:.2f} (at most {limits['auc']}), and "
         f"{figures['found_at_1_percent']:.1%} of them at 1% false positives (at most "
-        f"{limits['found_at_1_percent']:.0%}){fewer}. Ways out: {ways}, fit more rows, or use differential "
-        "privacy (dp=DP(epsilon=…), --epsilon)"
+        f"{limits['found_at_1_percent']:.0%}){fewer}. What to do: {ways}, fit more rows, or use differential privacy "
+        "(dp=DP(epsilon=…), --epsilon)"
     ]
 
 
 def _more_protection(leaf_rows: int, n_rows: int) -> str:
-    """What to change where trees write; leaves that hold a large part of the rows would describe nothing."""
+    """Remedies for preset `trees`; leaves with a large part of the rows would describe nothing."""
     larger = LARGER * leaf_rows
     leaves = f", grow larger leaves (forest={{'leaf_rows': {larger}}})" if 2 * larger <= n_rows else ""
-    return f"let the network write (preset='auto'){leaves}"
+    return f"use the network (preset='auto'){leaves}"
 
 
 def level_line(level: Mapping[str, Any]) -> str:
-    """The level in one line: the attack on as many rows as were learned and on ten times as many."""
+    """The level in one line: the attack with as many rows as were learned, and with ten times as many."""
     first, more = level["figures"]
     limit = level["limits"]["auc"]
     text = (
@@ -53,9 +53,9 @@ def level_line(level: Mapping[str, Any]) -> str:
 
 
 def safe_words(level: Mapping[str, Any]) -> str:
-    """Up to how many rows the level holds."""
+    """The number of safe rows in words."""
     if not level["holds"]:
-        return "the level does not hold"
+        return "the level is exceeded"
     if level["safe_rows"] is None:
         return "the attack finds no number of rows that would be too many"
     return f"safe up to {level['safe_rows']:,} rows"

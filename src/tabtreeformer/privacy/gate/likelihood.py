@@ -1,4 +1,4 @@
-"""How likely each network finds rows, which the holder of the model file can compute.
+"""Likelihoods of rows under each network, which anyone with the model file can compute.
 
 Shapes: `N` rows, `L` positions, `T` trees, `D` value slots.
 """
@@ -16,10 +16,10 @@ from ...tokens import TokenLayout
 def attack_tokens(
     layout: TokenLayout, leaf_ids: NDArray[np.int64], values: NDArray[np.int64], *, blank_prompts: bool
 ) -> NDArray[np.int64]:
-    """Rows as an attacker would present them to a network (N, L).
+    """Rows as input of a likelihood attack on a network (N, L).
 
-    The prompt is blank, as in `log_prob`, where the networks know blank prompts from training; else it is the row's own
-    leaves.
+    The prompt is blank, as in `log_prob`, if the networks were trained with blank prompts; otherwise it is the row's
+    own leaves.
     """
     return layout.to_tokens(blank(len(values), layout.n_trees) if blank_prompts else leaf_ids, values)
 

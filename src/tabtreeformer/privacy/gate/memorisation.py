@@ -1,4 +1,4 @@
-"""The reading of the memorisation meter for the weights that were kept, and the limit beyond which a model fails."""
+"""The memorisation meter at the final weights, and the limit beyond which a model fails."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...fitting.history import History
 from ...fitting.memorization import MIN_ROWS
 
 MAX_MEMORISED = 0.2
-"""Share of the rows read, beyond chance, that a network may find likelier than all but 1 % of the rows it never saw.
+"""Maximum share of training rows, beyond chance, that a network finds likelier than all but 1 % of unseen rows.
 
-In `benchmarks/results/privacy.csv` (`memorised` / `looked_at`), the 27 fits of `auto 0.1` have 0.13 at most, networks
-that were trained too long on iris, boston and wdbc 0.31 and more.
+In `benchmarks/results/privacy.csv` (`memorised` / `looked_at`), the 27 fits of `auto 0.1` have at most 0.13; networks
+that were trained too long on iris, boston and wdbc have 0.31 and more.
 """
 
 
 def meter_facts(histories: Sequence[History]) -> dict[str, float | int]:
-    """The meter of each network, as plain data."""
+    """The meter readings of each network, as plain data."""
     facts: dict[str, float | int] = {}
     for history in histories:
         reading = history.kept_reading
@@ -30,15 +30,15 @@ def meter_facts(histories: Sequence[History]) -> dict[str, float | int]:
 
 
 def meter_findings(histories: Sequence[History]) -> list[Finding]:
-    """A leak for each network that knows too many of its rows by heart."""
+    """A finding for each network that has memorised too many rows."""
     found = []
     for history in histories:
         reading = history.kept_reading
         if reading is not None and reading.rows >= MIN_ROWS:
             share = reading.memorised / reading.rows
             text = (
-                f"{history.name}: beyond chance, {share:.0%} of the rows that it learned from are likelier to it than "
-                "all but 1% of the rows that it never saw: it knows them by heart"
+                f"{history.name}: beyond chance, {share:.0%} of its training rows are likelier than all but 1% of "
+                "unseen rows: it has memorised them"
             )
             found.append(Finding("memorisation", share > MAX_MEMORISED, text))
     return found

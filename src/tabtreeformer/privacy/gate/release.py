@@ -1,7 +1,7 @@
-"""What a model that failed may be used for: nothing on the command line, unless a reason is given and recorded.
+"""The release of rows of a failed model: refused on the command line, unless a reason is given and recorded.
 
-In Python a failed model only warns: its rows are needed to find out what is wrong with them, and a program that calls
-`sample` can read the verdict. The command writes files, which are passed on without the verdict.
+In Python a failed model only warns: its rows are needed to find out what is wrong, and programs can read the verdict.
+The command line writes files that may be shared without the verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def failed(record: Mapping[str, Any]) -> bool:
-    """Whether the record of a model says that it failed."""
+    """Whether a model failed, according to its record."""
     privacy = record.get("privacy")
     return isinstance(privacy, Mapping) and privacy.get("verdict") == "fail"
 
@@ -31,61 +31,61 @@ def warn_if_failed(record: Mapping[str, Any]) -> None:
     """Warn about rows of a model that failed."""
     if failed(record):
         warn(
-            f"this model failed its privacy verdict ({reasons_of(record['privacy'])}); do not pass its rows on",
+            f"this model failed its privacy verdict ({reasons_of(record['privacy'])}); do not share its rows",
             PrivacyWarning,
         )
 
 
 def known_level(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The level of privacy in the record of a model; None where nothing was measured."""
+    """The privacy level in the record of a model; None if not measured."""
     level = (record.get("privacy") or {}).get("level")
     return level if isinstance(level, Mapping) else None
 
 
 def safe_rows(record: Mapping[str, Any]) -> int | None:
-    """Up to how many rows of a model its level holds; None where there is no limit, or none of its rows are safe."""
+    """The number of safe rows of a model; None if there is no limit, or no number is safe."""
     level = known_level(record)
     return None if level is None or failed(record) or not level["holds"] else level["safe_rows"]
 
 
 def check_rows(record: Mapping[str, Any], rows: int, accepted: bool) -> None:
-    """Refuse more rows than the level holds for, unless the caller accepts that."""
+    """Refuse more rows than the level covers, unless the caller accepts the risk."""
     limit = safe_rows(record)
     if limit is not None and rows > limit and not accepted:
         raise PrivacyError(
-            f"{rows:,} rows are more than the level {record['privacy']['level']['name']!r} holds for: safe up to "
-            f"{limit:,} rows, as more of them reveal more of who was learned from. Ask for at most {limit:,}, fit with "
+            f"{rows:,} rows are more than the level {record['privacy']['level']['name']!r} covers: safe up to "
+            f"{limit:,} rows, because more rows reveal more about members. Draw at most {limit:,}, fit with "
             "privacy='strict' or dp=DP(epsilon=…), or accept it (accept_risk=True in Python, "
             '--accept-risk "the reason" on the command line)'
         )
 
 
 def file_leaks(record: Mapping[str, Any]) -> bool:
-    """Whether the record of a model says that its file reveals which rows it learned from."""
+    """Whether the file reveals training rows, according to the model's record."""
     file = (record.get("privacy") or {}).get("file")
     return isinstance(file, Mapping) and bool(file.get("leaks"))
 
 
 def warn_if_file_leaks(record: Mapping[str, Any]) -> None:
-    """Warn about the file of a model that reveals more than its rows do."""
+    """Warn about a model file that reveals training rows."""
     if file_leaks(record):
         reason = (record["privacy"]["file"].get("reasons") or ["no reason is given"])[0]
         warn(
-            f"whoever has this model file can tell which rows it learned from ({reason}); pass rows on, keep the file, "
-            "or fit with privacy='strict' or dp=DP(epsilon=…)",
+            f"anyone who has this model file can recognise its training rows ({reason}); share rows instead of the "
+            "file, or fit with privacy='strict' or dp=DP(epsilon=…)",
             PrivacyWarning,
         )
 
 
 def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accepted: str | None, rows: int) -> bool:
-    """Refuse rows of a model that failed, or more than its level holds for, unless a reason is given.
+    """Refuse rows of a failed model, or more rows than its level covers, unless a reason is given.
 
     The reason is recorded in the file first.
 
     Returns whether a reason was recorded.
     """
     if accepted is not None and not accepted.strip():
-        raise ConfigError("--accept-risk needs a reason; it is written into the model file")
+        raise ConfigError("--accept-risk needs a reason, which is recorded in the model file")
     limit = safe_rows(record)
     if not failed(record) and (limit is None or rows <= limit):
         return False
@@ -103,7 +103,7 @@ def check_release(path: str | os.PathLike[str], record: Mapping[str, Any], accep
 
 
 def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
-    """Write into a model file why rows were taken from it in spite of its verdict; whole or not at all."""
+    """Record in a model file why rows were written despite its verdict, atomically."""
     form = form_of(path) or FORMAT
     members = read_archive(path, None if form == DATABASE else MEMBERS, form)
     place = "database.json" if form == DATABASE else "record.json"
@@ -119,7 +119,7 @@ def accept_risk(path: str | os.PathLike[str], reason: str, rows: int) -> None:
 
 
 def reasons_of(verdict: Mapping[str, Any]) -> str:
-    """The first few reasons of a verdict; the card has all."""
+    """The first reasons of a verdict; the card has all."""
     reasons = [str(reason) for reason in verdict.get("reasons") or ["no reason is given"]]
     more = [f"and {len(reasons) - SHOWN} more, see ttf card"] if len(reasons) > SHOWN else []
     return "; ".join(reasons[:SHOWN] + more)

@@ -1,7 +1,7 @@
-"""What the gate asks of a model, with networks or trees: rows of one half alone, rows of the whole, likelihoods.
+"""Models as seen by the gate: rows of one half, rows of the whole model, and likelihoods.
 
-A half of the model has learned from its own rows and never saw the others: it is each of the two networks, or a forest
-that is grown on half of the rows for the verdict.
+A half of the model was trained on half of the rows: one of the two networks, or a forest grown on half of the rows for
+the verdict.
 
 Shapes: `N` rows, `T` trees, `D` value slots.
 """
@@ -19,29 +19,29 @@ from ...fitting.evidence import Evidence
 Ids = NDArray[np.int32]
 Floats = NDArray[np.float64]
 UNLIKELY = -1e4
-"""Log-likelihood of a row that a forest could not write."""
+"""Log-likelihood of a row that a forest cannot write."""
 
 
 class Subject(Protocol):
     """A model under attack."""
 
     name: str
-    """What a half is called."""
+    """Name of a half."""
 
     def write_half(self, j: int, n: int, rng: np.random.Generator) -> Ids:
-        """Rows that half j writes alone (n, D)."""
+        """Rows written by half j alone (n, D)."""
 
     def write_whole(self, n: int, rng: np.random.Generator) -> Ids:
-        """Rows as the whole model writes them (n, D)."""
+        """Rows written by the whole model (n, D)."""
 
     def half_logs(self, j: int, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> Floats:
         """Log-likelihood of rows under half j (N,)."""
 
     def other_logs(self, j: int, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> Floats | None:
-        """The same under the other half; None where there is none."""
+        """The same under the other half; None if there is none."""
 
     def whole_scores(self, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Two scores that are high for rows that were learned: likelihood under the whole model, and calibrated."""
+        """Two membership scores: likelihood under the whole model, and a calibrated likelihood."""
 
 
 class Networks:
@@ -60,7 +60,7 @@ class Networks:
         return sampler.draw(self.fitted.prompts[j].draw(n, rng), rng, _quietly)
 
     def write_whole(self, n: int, rng: np.random.Generator) -> Ids:
-        """Half of the rows from each network, or all of them from both together."""
+        """Half of the rows from each network, or all rows from both together."""
         if self.fitted.config.sampling.committee:
             from ...sampling.committee import Committee
 
@@ -82,13 +82,15 @@ class Networks:
         return self.half_logs(1 - j, leaf_ids, values)
 
     def whole_scores(self, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """The mixture; and how far the networks disagree, as a training row was seen by one and not by the other."""
+        """Likelihood of the mixture, and disagreement of the networks, because one saw a training row and the other did
+        not.
+        """
         first, second = (self.half_logs(j, leaf_ids, values) for j in range(2))
         return np.logaddexp(first, second), np.abs(first - second)
 
 
 class Forests:
-    """A forest, and one that is grown on half of its rows."""
+    """A forest, and another one grown on half of its rows."""
 
     name = "half"
 
@@ -125,7 +127,7 @@ class Forests:
         return None
 
     def whole_scores(self, leaf_ids: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Under the forest; and how much more likely it finds a row than the forest of the half does."""
+        """Likelihood under the forest, and its ratio to the likelihood under the forest of the half."""
         from ...forest import log_prob
 
         own = np.maximum(log_prob(self.whole, values), UNLIKELY)
@@ -133,9 +135,9 @@ class Forests:
 
 
 def subject_of(fitted: Fitted, evidence: Evidence, seed: np.random.SeedSequence) -> Subject:
-    """The model as the gate sees it."""
+    """Return the subject for a fitted model."""
     return Networks(fitted) if fitted.forest is None else Forests(fitted, evidence, seed)
 
 
 def _quietly(rows: int) -> None:
-    """Nothing is shown."""
+    """No progress."""

@@ -1,15 +1,14 @@
 """The verdict at the end of a fit.
 
-No row has to be held out for it: network j was trained on its own half and has never seen the other, so that rows
-written by network j alone can be compared with both: its own half as training rows and the other half as held-out rows.
-Every attack of the evaluation is run that way on both networks. Rows that were held out (`holdout`) make it stricter:
-neither codec, trees nor networks saw them, and the attacks are then on rows as the whole model writes them.
+No rows need to be held out: network j was trained on its own half and has not seen the other. So rows written by
+network j alone are attacked with its own half as training rows and the other half as held-out rows. Every attack of the
+evaluation is run this way on both networks. Held-out rows (`holdout`) make the verdict stricter: neither codec, trees
+nor networks saw them, and the attacks are then on rows of the whole model.
 
-The verdict is on two things. The *rows*: distances, copies, near copies, membership by distance, singling out,
-linkability, attribute inference, repeated members, and membership by a density that is refitted on the rows. And the
-*file*: membership by likelihood, which only the holder of the file can compute. A model fails by its rows, and by
-networks that know many of their rows by heart; in the mode `strict` by its file too. The file has a verdict of its own
-in every mode.
+There are two verdicts. On the *rows*: distances, copies, near copies, membership by distance, singling out,
+linkability, attribute inference, repeated members, and membership by a density fitted to the rows. On the *file*:
+membership by likelihood, which needs the file. A model fails by its rows, or if its networks have memorised many rows,
+and in mode `strict` also by its file. In other modes the file's verdict is only reported.
 """
 
 from __future__ import annotations
@@ -48,32 +47,33 @@ from .memorisation import meter_facts, meter_findings
 from .subjects import subject_of
 
 MAX_ROWS = 2_000
-"""Maximum number of rows of each table that are compared."""
+"""Maximum number of rows per table."""
 MAX_ATTACKS = 300
-"""Maximum number of rows, or predicates about rows, that each attack is tried on."""
+"""Maximum number of rows or predicates per attack."""
 MIN_ROWS = 50
-"""With fewer rows than this on either side there is no verdict: chance could hide nearly any leak."""
+"""Minimum rows on either side for a verdict; with fewer, chance could hide nearly any leak."""
 LIKELIHOOD, CALIBRATED, DENSITY = "membership_likelihood", "membership_calibrated", "membership_density"
 TESTS = (*TABLE_TESTS, LIKELIHOOD, "repeated in more rows")
 """Tests of each comparison."""
 NOT_COVERED = (
-    "The shared start, the trees and the codec saw all rows: what they reveal of a row they reveal of both halves, and "
-    "no comparison of the halves shows it.",
-    "Each network was attacked through rows of its own; a table that mixes both, as `sample` writes it, was not.",
-    "Prompts of a network may come from leaves of the half that serves as held-out rows here (train.prompts): "
-    "nearness to those rows hides nearness to the others.",
+    "The shared start, the trees and the codec saw all rows. What they reveal affects both halves equally and is "
+    "invisible in a comparison of the halves.",
+    "Each network was attacked through its own rows. The mixture of both that `sample` writes was not attacked.",
+    "Prompts of a network may come from leaves of the half that serves as held-out rows (train.prompts). Similarity "
+    "to those rows can mask similarity to training rows.",
 )
-"""What the comparison of halves cannot show; rows set aside (`holdout`) can."""
+"""What the comparison of halves cannot show, but held-out rows (`holdout`) can."""
 TREES_UNSEEN = (
-    "The codec saw all rows: what it reveals of a row it reveals of both halves, which no comparison of halves shows.",
-    "The attacks are on trees that learned from half of the rows; those of all rows were not attacked.",
+    "The codec saw all rows. What it reveals affects both halves equally and is invisible in a comparison of the "
+    "halves.",
+    "The attacked trees were fitted to half of the rows. The trees of all rows were not attacked.",
 )
-"""The same where trees write."""
+"""The same for preset `trees`."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One comparison: what was found of the rows and of the file, and the figures."""
+    """One comparison: findings on the rows and on the file, and the figures."""
 
     name: str
     rows: list[Finding]
@@ -96,7 +96,7 @@ def verdict_on(
         return no_verdict("privacy was off", mode) | memorised
     fewest = min(len(rows) for part in evidence.parts for rows in part)
     if fewest < MIN_ROWS:
-        why = f"a network had {fewest:,} rows on one side, and {MIN_ROWS} are needed to distinguish a leak from chance"
+        why = f"a network had {fewest:,} rows on one side, fewer than the {MIN_ROWS} needed to tell a leak from chance"
         return no_verdict(why, mode) | memorised
     n_parts = len(evidence.parts) + (evidence.holdout is not None)
     confidence = CONFIDENCE if mode == "strict" else family_confidence(n_parts)
@@ -113,7 +113,7 @@ def verdict_on(
             exposures = comparisons.exposures()
             advance(1)
     except TabTreeFormerError as error:
-        return no_verdict(f"the attacks cannot be made on this table: {error}", mode) | memorised
+        return no_verdict(f"the attacks cannot be run on this table: {error}", mode) | memorised
     level = level_record(exposures, mode, int(fitted.record["rows"]))
     again = [found for exposure in exposures for found in exposure.repeated]
     said = broken(level, None if fitted.config.forest is None else fitted.config.forest.leaf_rows)
@@ -124,12 +124,12 @@ def verdict_on(
 
 
 def gate_seed(seed: np.random.SeedSequence) -> np.random.SeedSequence:
-    """A seed for the attacks, from that of the fit, which fitting and sampling do not draw from."""
+    """A seed for the attacks, derived from that of the fit but independent of fitting and sampling."""
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**31))
 
 
 def family_confidence(n_parts: int) -> float:
-    """Confidence of each test at which all tests of `n_parts` comparisons together have 95 % (Bonferroni)."""
+    """Confidence of each test such that all tests of `n_parts` comparisons together have 95 % (Bonferroni)."""
     return shared_confidence(len(TESTS) * n_parts)
 
 
@@ -150,7 +150,7 @@ class _Comparisons:
 
     def __post_init__(self) -> None:
         self.subject = subject_of(self.fitted, self.evidence, self.seed.spawn(1)[0])
-        # Rows are taken once: for a table on disk that is a pass over all of it.
+        # Rows are read once, because for a table on disk this is a full pass.
         self.order = np.random.default_rng(self.seed.spawn(1)[0]).permutation(len(self.evidence.tokens))
         picked = [rows[:MAX_ROWS] for part in self.evidence.parts for rows in part]
         picked += [self._candidates(rows) for part in self.evidence.parts for rows in part]
@@ -160,20 +160,20 @@ class _Comparisons:
         self.written: dict[int | None, pd.DataFrame] = {}
 
     def half(self, j: int) -> _Part:
-        """Rows that half j of the model writes alone, against its own rows and those of the other half."""
+        """Compare rows written by half j alone with its own rows and those of the other half."""
         own, others = (rows[:MAX_ROWS] for rows in self.evidence.parts[j])
         evaluation = self._evaluate(self._rows(own), self._rows(others), self._released(j).head(len(own)))
         inside, outside = (self.subject.half_logs(j, *self._ids(rows)) for rows in (own, others))
         attacks = {LIKELIHOOD: (inside, outside)}
-        # The other half never saw the members, but it saw the others: this attack is up to twice as easy as one on rows
-        # that nobody saw, so that it is shown but does not count.
+        # The other half did not see the members, but it saw the others. This makes the attack up to twice as easy as
+        # with unseen rows, so it is reported but does not count.
         of_own, of_others = (self.subject.other_logs(j, *self._ids(rows)) for rows in (own, others))
         if of_own is not None and of_others is not None:
             attacks[CALIBRATED] = (inside - of_own, outside - of_others)
         return self._part(f"{self.subject.name} {j + 1}", evaluation, attacks, counted=(LIKELIHOOD,))
 
     def whole(self, holdout: pd.DataFrame) -> _Part:
-        """Rows as the whole model writes them, against all rows and rows that nothing has seen."""
+        """Compare rows of the whole model with all training rows and unseen rows."""
         held = holdout.iloc[self._rng().permutation(len(holdout))[:MAX_ROWS]]
         own = self._candidates(np.sort(self.order))[:MAX_ROWS]
         evaluation = self._evaluate(self._rows(own), held, self._released(None).head(len(own)))
@@ -185,7 +185,7 @@ class _Comparisons:
         return self._part("rows set aside", evaluation, attacks, counted=(LIKELIHOOD, CALIBRATED))
 
     def exposures(self) -> list[Exposure]:
-        """What the density attack gains from more rows: of the halves, and of the whole model."""
+        """The success of the density attack by number of rows, for the halves and for the whole model."""
         halves = [(self._candidates(own), self._candidates(others)) for own, others in self.evidence.parts]
         chosen = np.unique(np.concatenate([rows for half in halves for rows in half]))
         comparisons = [
@@ -214,7 +214,7 @@ class _Comparisons:
         return found
 
     def _candidates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A random sample of the rows, the same whenever the same rows are asked for; ascending."""
+        """A random but fixed sample of the rows, ascending."""
         places = np.argsort(self.order)[rows]  # the inverse of a permutation
         return np.asarray(np.sort(rows[np.argsort(places)[:MAX_CANDIDATES]]))
 
@@ -222,12 +222,12 @@ class _Comparisons:
         return lambda n: self._released(j).head(n)
 
     def _released(self, j: int | None) -> pd.DataFrame:
-        """Rows of a half, or of the whole model (None), as many as any attack looks at."""
+        """Rows of a half, or of the whole model (None), as many as any attack needs."""
         if j not in self.written:
             n = released_rows(len(self.order) if j is None else len(self.evidence.parts[j][0]))[1]
             rng = self._rng()
             ids = self.subject.write_whole(n, rng) if j is None else self.subject.write_half(j, n, rng)
-            # The rows of both networks are interleaved, so that any first part of them has some of each.
+            # The rows of both networks are interleaved, so that every prefix has some of each.
             self.written[j] = self._decoded(ids[self._rng().permutation(n)])
         return self.written[j]
 
@@ -261,7 +261,7 @@ class _Comparisons:
         return layout.leaf_ids(tokens), layout.value_ids(tokens)
 
     def _encoded(self, frame: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Leaves and values of rows that were not learned; rows with values that the codec never saw are left out."""
+        """Leaves and values of unseen rows; rows with values unknown to the codec are dropped."""
         fitted = self.fitted
         try:
             values = fitted.codec.encode(frame)
@@ -297,15 +297,15 @@ def _record(
     evidence: Evidence,
     level: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Combine the comparisons: a leak in one of them is a leak, and of each figure the worst is shown."""
+    """Combine the comparisons: a leak in any of them is a leak, and the worst of each figure is reported."""
     leaks = [f"{part.name}: {found.text}" for part in parts for found in part.rows if found.leak]
     leaks += [found.text for found in again if found.leak]
     by_heart = [found.text for found in meter_findings(evidence.histories) if found.leak]
     in_file = by_heart + [f"{part.name}: {found.text}" for part in parts for found in part.file if found.leak]
-    who = "network" if evidence.histories else "tree of one half, grown again,"
-    judged_on = f"rows that each {who} writes, against the rows that it learned from and those that it never saw"
+    who = "network" if evidence.histories else "tree of one half, regrown,"
+    judged_on = f"rows written by each {who}, compared with its training rows and unseen rows"
     if evidence.holdout is not None:
-        judged_on += f"; and rows of the whole model, against {len(evidence.holdout):,} rows that were set aside"
+        judged_on += f"; and rows of the whole model, compared with {len(evidence.holdout):,} held-out rows"
     not_covered = NOT_COVERED if evidence.histories else TREES_UNSEEN
     reasons = [*broken_level, *leaks] + (in_file if mode == "strict" else by_heart)
     return {
@@ -324,7 +324,7 @@ def _record(
 
 
 def _worst(parts: Sequence[_Part]) -> dict[str, Any]:
-    """Of each measure the figures of the worst comparison, and which that was."""
+    """For each measure, the figures and the name of the worst comparison."""
     worst: dict[str, Any] = {}
     for part in parts:
         for name, figures in part.record["measures"].items():

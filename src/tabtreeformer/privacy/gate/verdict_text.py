@@ -1,4 +1,4 @@
-"""The verdict in a few lines."""
+"""The verdict as a few lines of text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .release import known_level
 
 HEADS = {
     "pass": "privacy verdict: pass, no leak found in its rows",
-    "fail": "privacy verdict: FAIL, do not pass its rows on",
+    "fail": "privacy verdict: FAIL, do not share its rows",
     "not judged": "privacy verdict: none",
 }
 
 
 def verdict_lines(record: Mapping[str, Any]) -> list[str]:
-    """What the user of a model should know; nothing where no verdict was asked for."""
+    """The lines to print; none if privacy is off."""
     privacy = record.get("privacy") or {}
     verdict = privacy.get("verdict")
     if verdict not in HEADS or (verdict == "not judged" and privacy.get("mode") == "off"):
@@ -28,7 +28,7 @@ def verdict_lines(record: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {level_line(level)}")
     file = privacy.get("file") or {}
     if file.get("leaks"):
-        lines.append(f"file verdict: FAIL, keep the model file to yourself ({file['reasons'][0]})")
+        lines.append(f"file verdict: FAIL, do not share the model file ({file['reasons'][0]})")
     if verdict == "pass" and privacy.get("not_covered"):
         lines.append("  rows set aside (--holdout 0.1) make it stricter; ttf card lists what it does not cover")
     return lines

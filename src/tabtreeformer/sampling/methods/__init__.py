@@ -1,4 +1,4 @@
-"""What a fitted model can be asked, as the methods that `TabTreeFormer` inherits."""
+"""The query methods of a fitted model, inherited by `TabTreeFormer`."""
 
 from .drawing import Drawing
 from .scoring import Scoring

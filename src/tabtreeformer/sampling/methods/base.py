@@ -1,4 +1,4 @@
-"""What the methods of a fitted model rely on."""
+"""The base of the query methods."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ...artifact.fitted import Fitted
 
 
 class Asked(abc.ABC):
-    """Something that can be asked once it is fitted."""
+    """A model that can be queried after fitting."""
 
     @abc.abstractmethod
     def _check_fitted(self) -> Fitted:
-        """What was fitted, or an error."""
+        """Return the fitted model, or raise an error."""

@@ -1,4 +1,4 @@
-"""What a fitted model writes: rows, rows under conditions, and the missing values of rows."""
+"""Methods that draw: rows, rows under conditions, and missing values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Further(TypedDict, total=False):
-    """What is seldom asked for; `TabTreeFormer.sample` explains each."""
+    """Rare options; see `TabTreeFormer.sample`."""
 
     leaf: tuple[int, int] | None
     start_keys: int | None
@@ -37,7 +37,7 @@ class Further(TypedDict, total=False):
 
 
 class Wanted(Further, total=False):
-    """Which rows are wanted."""
+    """Which rows to draw."""
 
     given: Any
     balance: str | int | None
@@ -45,20 +45,20 @@ class Wanted(Further, total=False):
 
 
 class Drawing(Asked):
-    """Rows of all kinds."""
+    """Methods that draw rows and values."""
 
     _kind: Kind
-    """The kind of table that is returned."""
+    """The type of table to return."""
     _sample_seed: np.random.SeedSequence
-    """Gives the seeds of calls without a `random_state`."""
+    """Seeds for calls without a `random_state`."""
 
     @abc.abstractmethod
     def _check_released(self, n_rows: int, accept_risk: bool) -> Fitted:
-        """What was fitted; a warning where its rows should not be passed on, an error where these are too many."""
+        """Return the fitted model; warn if its rows should not be shared, raise an error if these are too many."""
 
     @abc.abstractmethod
     def _sampling(self) -> SampleConfig:
-        """The settings of sampling as they are now."""
+        """The current sampling settings."""
 
     @abc.abstractmethod
     def _progress(self) -> Progress:
@@ -81,32 +81,31 @@ class Drawing(Asked):
         Parameters
         ----------
         n
-            Number of rows; by default as many as were learned, or as many as `given` has where it is a table.
+            Number of rows; by default the number of training rows, or of rows in `given` if it is a table.
         random_state
-            The same number gives the same rows each time. Without one, rows continue from the model's own seed: a
-            script that fits and samples with a seed is repeatable, and two calls still differ.
+            An integer gives the same rows each time. By default rows continue from the model's own seed: a script that
+            fits with a seed is reproducible, and two calls still differ.
         output
-            `pandas`, `polars` or `pyarrow`; by default the library of the fitted table, and pandas for a model that
-            was loaded from a file.
+            `pandas`, `polars` or `pyarrow`; by default the library of the fitted table, or pandas for a loaded model.
         given
             Conditions that every row meets, e.g. {"sex": "Female", "age": (30, 40), "state": ["CA", "NY"],
             "hours": ge(40)}; or a table of partial rows, each of which is completed (in turn, if n is more).
         balance
-            A column whose classes come equally often.
+            A column whose classes are drawn equally often.
         mix
             Shares of a column's classes, e.g. {"class": {"a": 0.3, "b": 0.7}}.
         **further
-            `leaf`: tree and leaf of one of `rules()`, in which all rows are. `start_keys`: keys go on as if this many
-            rows had been written before, so that rows of calls with 0, 1000, 2000, … share no key, whatever their
-            seeds; by default the keys of each call start anew. `keys`: keys of your choice, e.g. {"customer_id": ids};
-            where rows share keys, rows that share one share one of these, else each row takes the next.
+            `leaf`: tree and leaf of one of `rules()`; all rows are in that leaf. `start_keys`: continue keys as if this
+            many rows had been written before, so that calls with 0, 1000, 2000, … share no key, whatever their seeds;
+            by default the keys of each call start anew. `keys`: your own keys, e.g. {"customer_id": ids}; rows that
+            share a key share one of yours, otherwise each row takes the next.
         accept_risk
-            Write more rows than the level of privacy holds for (`safe_rows` in the verdict); otherwise that is an
-            error. Rows of several calls add up, which a single call cannot see.
+            Allow more rows than the privacy level covers (`safe_rows` in the verdict), which is otherwise an error. The
+            limit applies to each call, but the rows of several calls add up.
 
         Returns
         -------
-        A table. Settings of `sampling` are read at each call, so that `set_params` can change them after fitting.
+        A table. The `sampling` settings are read at each call, so `set_params` can change them after fitting.
 
         Examples
         --------
@@ -120,7 +119,7 @@ class Drawing(Asked):
         asked = self._request(n, random_state, accept_risk, given=given, balance=balance, mix=mix, **further)
         rows = answers.together(list(self._blocks(asked)))
         if dialect := self._check_fitted().record.get(DIALECT):
-            rows.attrs[DIALECT] = dict(dialect)  # `write_table` writes them as the table was read
+            rows.attrs[DIALECT] = dict(dialect)  # `write_table` uses the dialect of the input file
         return self._kind_of(output).build(rows)
 
     def iter_sample(
@@ -132,12 +131,12 @@ class Drawing(Asked):
         accept_risk: bool = False,
         **wanted: Unpack[Wanted],
     ) -> Iterator[Any]:
-        """Write rows as tables of `batch_size` rows, one after the other, with one at a time in memory.
+        """Iterate over tables of `batch_size` rows, with one at a time in memory.
 
         Parameters
         ----------
         n, random_state, output, accept_risk
-            As for `sample`. The rows are those of `sample` with the same `random_state`, whatever the batch size.
+            As for `sample`. With the same `random_state`, the rows equal those of `sample`, for every batch size.
         batch_size
             Rows per table; the last may have fewer.
         **wanted
@@ -165,22 +164,22 @@ class Drawing(Asked):
         engine: str = "processes",
         **options: Any,
     ) -> None:
-        """Write rows to a Parquet, CSV or JSON lines file, or to a folder of parts; memory does not grow with them.
+        """Write rows to a Parquet, CSV or JSON lines file, or to a folder of parts, in constant memory.
 
         Parameters
         ----------
         target
             A file, or a folder: a name that ends in a slash.
         n, random_state
-            As for `sample`. The rows are those of `sample` with the same `random_state`.
+            As for `sample`. With the same `random_state`, the rows equal those of `sample`.
         batch_size
-            Approximate number of rows per part. Parts are kept beside the target until all are there.
+            Approximate number of rows per part. Parts are stored next to the target until all are complete.
         resume
-            Continue a run to the same target that was stopped or killed.
+            Continue an interrupted run to the same target.
         workers
-            Number of processes on this machine, or of actors of the engine.
+            Number of local processes or Ray actors.
         engine
-            `processes`, or `ray` for a cluster that sees the same folder.
+            `processes`, or `ray` for a cluster with access to the same folder.
         **options
             `given`, `balance`, `mix`, `leaf`, `start_keys`, `keys` and `accept_risk`, as for `sample`; and the options
             of `write_table`.
@@ -215,21 +214,21 @@ class Drawing(Asked):
         columns: Collection[str | int] | None = None,
         strict: bool = False,
     ) -> Any:
-        """Fill the missing values of rows, given the values that they have; those stay as they are, to the bit.
+        """Fill the missing values of rows, given their other values, which stay exactly the same.
 
         Parameters
         ----------
         df
             Rows with the columns of the fitted table.
         n_draws
-            Several draws give a list of tables, for multiple imputation. Values are drawn at temperature 1, whatever
-            the temperature of `sample`: how far the draws differ shows how sure the model is.
+            Number of draws; more than one gives a list of tables, for multiple imputation. Values are always drawn at
+            temperature 1, so that the spread of the draws shows the model's uncertainty.
         random_state
-            The same number gives the same values.
+            An integer gives the same values each time.
         columns
-            Fill the gaps of these columns only; by default those of all.
+            Fill only these columns; by default all.
         strict
-            Raise a `SchemaError` for an unseen category; by default it stays, and says nothing about the rest.
+            Raise a `SchemaError` for an unseen category; by default it is kept, and ignored when filling other values.
 
         Returns
         -------
@@ -258,11 +257,11 @@ class Drawing(Asked):
         n_rows = self._n_rows(n, wanted.get("given"))
         fitted = self._check_released(n_rows, accept_risk)
         request = SampleRequest(n=n_rows, seed=self._seed_of_call(random_state), **wanted)
-        request.question(fitted)  # what is invalid is said at once
+        request.question(fitted)  # report invalid arguments immediately
         return request
 
     def _n_rows(self, n: int | None, given: Any) -> int:
-        """The number of rows that is asked for, or the number that was learned."""
+        """The requested number of rows, or the number of training rows."""
         if n is not None:
             return answers.count(n)
         table = take_in(given)[0] if library_of(given) is not None else None
@@ -278,7 +277,7 @@ class Drawing(Asked):
                 yield answers.answer(question, rows, part)
 
     def _as_it_is(self) -> Fitted:
-        """What was fitted, with the settings of sampling as they are now."""
+        """The fitted model with the current sampling settings."""
         fitted = self._check_fitted()
         return dataclasses.replace(fitted, config=dataclasses.replace(fitted.config, sampling=self._sampling()))
 
@@ -286,5 +285,5 @@ class Drawing(Asked):
         return self._kind if output in (None, self._kind.library) else kind_named(str(output))
 
     def _seed_of_call(self, random_state: Seed) -> np.random.SeedSequence:
-        """The seed that was asked for, or the next of the model's own."""
+        """The given seed, or the model's next one."""
         return self._sample_seed.spawn(1)[0] if random_state is None else seed_sequence(random_state)

@@ -1,4 +1,4 @@
-"""What a fitted model knows of rows: how likely they are, and what their columns should be."""
+"""Methods that score: likelihoods, outliers, predictions and rules."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Scoring(Asked):
     ) -> pd.Series | pd.DataFrame:
         """Log-probability of each row in nats.
 
-        Prompts are blank, so that the probabilities of all possible rows of a table of categories add up to one. For a
-        number between atoms it is a density per unit of the number; for a time or a duration, the probability of one
-        step of the column's clock. A value beyond the learned range, an unseen category or a broken law lowers it: by
-        the chance that one more row holds something new, and for a number by how far it is beyond the range.
+        Prompts are blank, so for categorical tables the probabilities of all possible rows add up to one. Numbers
+        between atoms have a density per unit of the column; times and durations have the probability of one step of the
+        column. A value beyond the learned range, an unseen category or a broken law lowers the result by the
+        probability that a row contains something new, and for numbers further with the distance from the range.
 
         Parameters
         ----------
         df
             Rows with the columns of the fitted table.
         by_column
-            Return the part of each column, given the columns before it.
+            Return the contribution of each column, given the columns before it.
         order
-            All columns in another order than that of the table.
+            All columns, in the order to use; by default that of the table.
         strict
-            Raise a `SchemaError` for rows that hold something the model has never learned.
+            Raise a `SchemaError` for values that the model has not learned.
 
         Examples
         --------
@@ -51,7 +51,7 @@ class Scoring(Asked):
             return answers.log_prob(fitted, take_in(df)[0], by_column=by_column, order=order, strict=strict)
 
     def outliers(self, df: Any, n: int = 10, *, strict: bool = False) -> pd.DataFrame:
-        """The rows that are least likely under the model, each with the most surprising columns and a reason.
+        """Return the least likely rows, each with its most surprising columns and a reason.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Scoring(Asked):
     def predict_proba(
         self, df: Any, target: str | int | None = None, random_state: Seed = 0, *, strict: bool = False
     ) -> pd.DataFrame:
-        """Probability of each class of a column, given the values that the rows have in the others.
+        """Probability of each class of a column, given the other values of each row.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Scoring(Asked):
         target
             Column to predict; by default the target of the trees.
         random_state
-            Seed of what is drawn for missing values.
+            Seed for drawing missing values.
         strict
             Raise a `SchemaError` for an unseen category; by default it counts as unknown.
 
@@ -100,9 +100,9 @@ class Scoring(Asked):
     def predict(
         self, df: Any, target: str | int | None = None, random_state: Seed = 0, *, strict: bool = False
     ) -> pd.Series:
-        """The most likely class of a column, or the mean of a number, given the values of the rows in the others.
+        """The most likely class of a column, or the mean of a number, given the other values of each row.
 
-        Whole numbers with at most 20 values are classes.
+        Integers with at most 20 values count as classes.
 
         Parameters
         ----------
@@ -132,5 +132,5 @@ class Scoring(Asked):
     def _predicted(self, target: str | int | None) -> str | int:
         name = target if target is not None else self._check_fitted().tree_target
         if name is None:
-            raise ConfigError("say which column to predict: target=…")
+            raise ConfigError("name the column to predict: target=…")
         return name

@@ -1,7 +1,7 @@
-"""Questions to a fitted model, beyond "give me n rows": rows under conditions, gaps, likelihoods, predictions.
+"""Queries to a fitted model: rows under conditions, missing values, likelihoods, predictions.
 
-All need a model that was trained in any order, as `auto` is: what is given comes first, the rest is drawn or scored
-after it.
+All need a model trained in any column order, such as `auto`: given values come first, the rest is drawn or scored after
+them.
 """
 
 from .answer import impute

@@ -1,4 +1,4 @@
-"""Rows under conditions, gaps that are filled, and classes in stated shares."""
+"""Rows under conditions, imputation, and classes in given shares."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .draws import Draws
 from .given import Name, allowed_by, check_rows, column_of, need_any_order
 
 ROUNDS = 50
-"""How often rows are drawn again that a law has moved out of a condition."""
+"""How often rows are redrawn if a law has moved them out of a condition."""
 
 
 def sample_given(
     fitted: Fitted, rows: Writer, n: int, given: Mapping[Name, Any], places: NDArray[np.int64] | None = None
 ) -> pd.DataFrame:
-    """Write n rows, all of which meet the conditions; `places` are theirs in the block."""
+    """Draw n rows, all of which meet the conditions; `places` are their positions in the block."""
     need_any_order(fitted)
     places = np.arange(n) if places is None else places
     allowed, goals = {}, []
@@ -64,7 +64,7 @@ def impute(
     columns: Collection[Name] | None = None,
     strict: bool = False,
 ) -> list[pd.DataFrame]:
-    """The table without its gaps, or without those of some columns, n times; all draws of a row are made together."""
+    """Fill all gaps of a table, or those of some columns, n times; all draws of a row are made together."""
     check_rows(fitted, table)
     for name in columns or ():
         fitted.schema.column(name)
@@ -86,7 +86,7 @@ def sample_shares(
     balance: Name | None,
     mix: Mapping[Name, Mapping[Any, float]] | None,
 ) -> pd.DataFrame:
-    """Write part of n rows in which the classes of a column come in equal or stated shares, in random order."""
+    """Draw part of n rows with equal or given shares of a column's classes, in random order."""
     if (balance is not None) == bool(mix) or (mix is not None and len(mix) != 1):
         raise ConfigError("give either balance, or mix with one column and the shares of its classes")
     name = balance if balance is not None else next(iter(mix or ()))
@@ -94,7 +94,7 @@ def sample_shares(
     computed = fitted.codec.place_of(name) is None
     labels = _computed_classes(rows, column) if computed else _classes(fitted, name)
     shares = _shares(column, labels, wanted)
-    if computed:  # both say which class is unknown
+    if computed:  # both name the unknown class
         label_mask(labels, len(labels.values), isin(shares), column, protected=False)
     else:
         column_of(fitted, name)[1].allow(isin(shares))
@@ -114,9 +114,9 @@ def sample_shares(
 
 
 def repeated(partial: pd.DataFrame, part: range, n: int) -> pd.DataFrame:
-    """Part of partial rows, each as often as n rows need; the index is kept where each is wanted once."""
+    """Part of partial rows, repeated to fill n rows; the index is kept if each is used once."""
     if not len(partial):
-        raise ConfigError("given holds no rows")
+        raise ConfigError("given has no rows")
     chosen = partial.iloc[np.arange(part.start, part.stop) % len(partial)]
     return chosen if n == len(partial) else chosen.set_axis(pd.RangeIndex(part.start, part.stop))
 
@@ -126,43 +126,45 @@ def _classes(fitted: Fitted, name: Name) -> Labels:
     classes = codec.inner.classes()
     if classes is None:
         raise ConditionError(
-            f"column {name!r} is {codec.column.kind} and has no classes to share out; whole numbers with few values "
-            f"are classes, and schema.with_kind({name!r}, 'categorical') makes other numbers classes when fitting"
+            f"column {name!r} is {codec.column.kind} and has no classes; integers with few values are classes, and "
+            f"schema.with_kind({name!r}, 'categorical') makes other numbers classes when fitting"
         )
     return classes
 
 
 def _plain(labels: Labels, codes: NDArray[np.int64], column: Column) -> NDArray[Any]:
-    """Classes as plain values of the column's sort."""
+    """Classes as plain values of the column's type."""
     values = labels.decode(codes)
     return values.astype(np.int64) if column.sort == "number" else values
 
 
 def _computed_classes(rows: Writer, column: Column) -> Labels:
-    """Classes of a column that a law computes: those that come in free rows."""
+    """Classes of a computed column: those that occur in unconditional rows."""
     if column.kind not in LABELLED:
-        raise ConditionError(f"column {column.name!r} is {column.kind} and has no classes to share out")
+        raise ConditionError(f"column {column.name!r} is {column.kind} and has no classes")
     return Labels.learn(column.read(rows.decode(rows.write(BLOCK))[column.name].dropna()), order=column.categories)
 
 
 def _shares(column: Column, labels: Labels, wanted: Mapping[Any, float] | None) -> dict[Any, float]:
-    """How often each class is wanted, up to a factor."""
+    """Relative frequency of each class."""
     if wanted is None:
         return dict.fromkeys(labels.values, 1.0)
     shares = {plain_value(column, value): share for value, share in wanted.items()}
     if not sum(shares.values()) > 0 or min(shares.values()) < 0:
-        raise ConfigError(f"mix: the shares of {column.name!r} must be numbers from 0, one of them above 0")
+        raise ConfigError(
+            f"mix: the shares of {column.name!r} must be non-negative numbers, at least one of them positive"
+        )
     return shares
 
 
 def _classes_of_rows(shares: Mapping[Any, float], part: range, n: int) -> NDArray[np.int64]:
-    """Which class each row of a part has: in their shares exactly over all n, nearly in each part."""
+    """The class of each row of a part; the shares are exact over all n rows and nearly exact in each part."""
     ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * n).astype(int)
-    # All n are in the order of their classes; a part takes them in even strides that reach each once.
+    # The n rows are sorted by class; a part takes them in even strides that visit each once.
     strides = np.arange(part.start, part.stop) * _stride(n) % n
     return np.searchsorted(ends, strides, side="right")
 
 
 def _stride(n: int) -> int:
-    """A number near the golden section of n that has no divisor in common with it."""
+    """A number near the golden section of n that is coprime to it."""
     return next(stride for stride in range(max(1, round(n * 0.618)), 2 * n + 2) if math.gcd(stride, n) == 1)

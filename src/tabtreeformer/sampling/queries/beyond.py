@@ -1,8 +1,8 @@
-"""What rows hold that the model has never learned: values beyond a range, unseen categories, gaps, broken laws.
+"""Values that the model has not learned: beyond the range, unseen categories, new gaps, broken laws.
 
-None of these has an id of its own. A row with one is encoded with the nearest thing that has, and its likelihood is
-lowered: by the chance that one more row holds something new, 1 / (rows + 1), and for a number by how far it lies
-beyond the range, as under a generalised Pareto tail.
+None of these has an id. A row with one is encoded with the nearest known value, and its likelihood is lowered: by the
+probability that one more row contains something new, 1 / (rows + 1), and for a number by its distance from the range,
+under a generalised Pareto tail.
 
 Shapes: `N` rows.
 """
@@ -24,9 +24,9 @@ from ...tokens.codecs.column import ColumnCodec
 from .given import Name
 
 TAIL_SHAPE = 0.1
-"""Shape of the tail: 0 would be exponential, in which a typing error costs as many nats as a value has digits."""
+"""Shape of the tail. With 0 (exponential) a typing error would cost as many nats as the value is large."""
 UNHEARD = pd.Series(["\0"], dtype=object)
-"""A text that no table holds."""
+"""A text that occurs in no table."""
 MAX_SHOWN = 40
 """Characters of a value in a reason."""
 
@@ -37,9 +37,9 @@ class _Part:
 
     codec: ColumnCodec
     origin: Name
-    """The column of the table that it belongs to."""
+    """The column of the original table."""
     shown: pd.Series
-    """That column, as people wrote it (N,)."""
+    """That column in its original form (N,)."""
     there: NDArray[np.int64]
     """Rows in which it is not missing."""
     values: pd.Series
@@ -48,16 +48,16 @@ class _Part:
 
 @dataclass
 class Beyond:
-    """Rows as the model can encode them, and what had to be left out."""
+    """Rows that the model can encode, and a record of what is new in them."""
 
     expressed: pd.DataFrame
-    """The rows as the laws express them; what has no id is replaced by something that has."""
+    """The expressed rows, with unknown values replaced by known ones."""
     logs: dict[Name, NDArray[np.float64]]
-    """By column of the table: what is added to its log-probability (N,), 0 where nothing is new."""
+    """By column: the change of its log-probability (N,), 0 where nothing is new."""
     caps: dict[Name, NDArray[np.float64]]
-    """By column: the most that its log-probability can be (N,), infinite where nothing is new."""
+    """By column: the maximum of its log-probability (N,), infinite where nothing is new."""
     reasons: list[dict[Name, str]] = field(default_factory=list)
-    """By row: what is new in which column, as a sentence."""
+    """By row: a sentence on what is new in which column."""
 
     def applied(self, name: Name, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log-probabilities of a column (N,), lowered where something is new."""
@@ -65,7 +65,7 @@ class Beyond:
 
     @classmethod
     def of(cls, fitted: Fitted, df: pd.DataFrame) -> Beyond:
-        """Look through whole rows."""
+        """Examine whole rows."""
         names = fitted.schema.names
         found = cls(
             fitted.codec.laws.express(df).reset_index(drop=True).copy(),
@@ -81,7 +81,7 @@ class Beyond:
         return found
 
     def _look(self, codec: ColumnCodec, origin: Name, shown: pd.Series, surprise: float) -> None:
-        """Find what is new in one column, and replace it where it has no id."""
+        """Find new values in one column and replace those without an id."""
         name = codec.column.name
         series = self.expressed[name]
         gaps = series.isna().to_numpy()
@@ -89,7 +89,7 @@ class Beyond:
             self._look_at_constant(codec, origin, shown, gaps, surprise)
             return
         if gaps.any() and not codec.missing:
-            self._note(origin, gaps, surprise, lambda _: f"{origin} is missing, which it was in too few rows to learn")
+            self._note(origin, gaps, surprise, lambda _: f"{origin} is missing, which was too rare to learn")
             if codec.common is None:
                 self._replace(name, gaps, _any_value(codec))
         there = np.flatnonzero(~gaps)
@@ -103,14 +103,14 @@ class Beyond:
         codec, origin, shown, there = part.codec, part.origin, part.shown, part.there
         labels = codec.inner.known_values()
         if labels is None or (codec.column.kind == TEXT and codec.inner.can_encode(UNHEARD)[0]):
-            return  # rare texts are the rule there
+            return  # rare texts are normal there
         can, unkept = (np.zeros(len(shown), dtype=bool) for _ in range(2))
         can[there] = ~codec.inner.can_encode(part.values)
         unkept[there] = labels.find(part.values) < 0
         lacking, rare = can, unkept & ~can
         self._note(origin, lacking, surprise, lambda row: f"{origin} = {_shown(shown, row)} was never seen")
         said = "is none of the values that enough rows have"
-        # The id of a group speaks for all rare values together; one of them is at most as likely as a new one.
+        # The id of the group stands for all rare values; a single one is at most as likely as a new value.
         self._note(origin, rare, 0.0, lambda row: f"{origin} = {_shown(shown, row)} {said}")
         self.caps[origin][rare] = surprise
         if lacking.any():
@@ -148,7 +148,7 @@ class Beyond:
         self._note(origin, other, surprise, lambda row: f"{origin} = {_shown(shown, row)}, and {said}")
 
     def _look_at_laws(self, fitted: Fitted, df: pd.DataFrame, surprise: float) -> None:
-        """Rows that break what every learned row kept."""
+        """Find rows that break laws that every training row kept."""
         laws = fitted.codec.laws
         if not laws.laws:
             return
@@ -162,7 +162,7 @@ class Beyond:
             frame = law.express(frame)
 
     def _note(self, origin: Name, new: NDArray[np.bool_], log: Any, reason: Any) -> None:
-        """Lower the likelihood of the rows where something is new, and say why."""
+        """Lower the likelihood of rows with something new, and note the reason."""
         self.logs[origin] += np.where(new, log, 0.0)
         for row in np.flatnonzero(new).tolist():
             said = reason(row)
@@ -176,7 +176,7 @@ class Beyond:
 
 
 def refuse_new(fitted: Fitted, df: pd.DataFrame) -> None:
-    """An error that names the first thing in rows that the model has never learned."""
+    """Raise an error that names the first value that the model has not learned."""
     for row, reasons in enumerate(Beyond.of(fitted, df).reasons):
         if reasons:
             raise SchemaError(
@@ -185,7 +185,7 @@ def refuse_new(fitted: Fitted, df: pd.DataFrame) -> None:
 
 
 def _any_value(codec: ColumnCodec) -> Any:
-    """A value of the column that can be encoded."""
+    """Any value of the column that can be encoded."""
     ids = np.zeros((1, codec.width), dtype=np.int64)
     values, _ = codec.decode(ids, np.random.default_rng(0))
     return codec.column.write(values).iloc[0]

@@ -1,4 +1,4 @@
-"""Keys of the user's choice: the customers that new orders are of, the numbers that new customers get."""
+"""Keys given by the user: the customers of new orders, the numbers of new customers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Keys = Mapping[str | int, Sequence[Any]]
 
 
 def with_keys(fitted: Fitted, question: Question, keys: Keys, n: int) -> Question:
-    """The same rows with keys of these lists.
+    """The same rows with keys from the given lists.
 
-    A key that no two rows share takes them in order, so that there must be as many as rows. Where rows share keys,
-    those that share a made-up one share one of the list.
+    For a unique key, rows take them in order, so there must be one per row. If rows share keys, rows that share a
+    generated key share one of the list.
     """
     shared = {name: _is_shared(fitted, name, values, n) for name, values in keys.items()}
 
@@ -43,7 +43,7 @@ def with_keys(fitted: Fitted, question: Question, keys: Keys, n: int) -> Questio
 
 
 def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -> bool:
-    """Whether rows share keys of a column; a column without keys, and a list that is too short, are errors."""
+    """Whether rows share keys of a column; a column without keys, or a list that is too short, is an error."""
     column = fitted.schema.column(name)
     place = fitted.codec.place_of(name)
     if column.kind != IDENTIFIER or place is None:
@@ -53,9 +53,7 @@ def _is_shared(fitted: Fitted, name: str | int, values: Sequence[Any], n: int) -
         )
     shared = bool(getattr(fitted.codec.columns[place].inner, "repeats", ()))
     if len(values) < (1 if shared else n):
-        raise ConditionError(
-            f"{n:,} rows need as many keys of {name!r}, no two of which are equal; {len(values):,} given"
-        )
+        raise ConditionError(f"{n:,} rows need as many keys of {name!r}, all different; {len(values):,} given")
     if not shared and len(set(values)) < len(values):
-        raise ConditionError(f"each key of {name!r} belongs to one row, but some were given twice")
+        raise ConditionError(f"each key of {name!r} is unique, but some were given twice")
     return shared

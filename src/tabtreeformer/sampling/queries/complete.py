@@ -1,8 +1,8 @@
-"""Whole rows for partial ones, which keep the laws of the table together with what is given.
+"""Completes partial rows so that they keep both the given values and the laws of the table.
 
-Rows are drawn given what is there. Where a law would make another value of one that is given, a part of it is solved
-for, and where that does not lead there the row is drawn again, several times. Rows that cannot be completed so (what is
-given may contradict a law by itself) keep what is given, and a warning counts them.
+Rows are drawn given their known values. If a law would change a given value, one of its parts is solved for; if that
+fails, the row is redrawn several times. Rows that cannot be completed this way (given values may contradict a law by
+themselves) keep the given values, and a warning counts them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from .look_back import look_back
 
 _ANYTHING: Mapping[int, Allowed] = {}
 COPIES = (8, 16)
-"""How many rows are drawn for each that does not keep the laws yet, attempt by attempt; in the last one values may be
-missing."""
+"""Number of draws per unsolved row, by attempt; in the last attempt, values may be missing."""
 
 
 def complete(
@@ -44,12 +43,12 @@ def complete(
     strict: bool = True,
     within: Mapping[int, Allowed] = _ANYTHING,
 ) -> pd.DataFrame:
-    """Whole rows for partial ones: what is there stays, what is missing is drawn; index and order are kept.
+    """Complete partial rows: known values stay, missing ones are drawn; index and order are kept.
 
-    With `fill` what is drawn is never itself a missing value, unless a law says that it is, nor a group of rare values:
-    one that has a name and fits the row is drawn instead. Missing values in columns of the `context` stay. Labels that
-    were never learned stay too, and say nothing about the rest, unless `strict`. What is drawn of the columns in
-    `within` is as they allow; no law of the table may compute or read these.
+    With `fill`, drawn values are never missing (unless a law requires it) and never the group of rare values: a named
+    value that fits the row is drawn instead. Missing values in `context` columns stay missing. Unknown labels stay too
+    and are ignored, unless `strict`. Columns in `within` are restricted to the allowed ids; no law of the table may
+    compute or read these.
     """
     need_any_order(fitted)
     check_rows(fitted, partial)
@@ -70,17 +69,17 @@ def complete(
 
 @dataclass(frozen=True, eq=False)
 class _Completion:
-    """Partial rows of a table with laws."""
+    """The completion of partial rows under laws."""
 
     fitted: Fitted
     rows: Writer
     part: Given
     goals: Sequence[Goal]
-    """The given values of columns that a law writes."""
+    """The given values of columns that laws compute."""
     given: pd.DataFrame
-    """Partial rows as the laws express them …"""
+    """The expressed partial rows …"""
     known: pd.DataFrame
-    """… and which of these cells are known."""
+    """… and a mask of their known cells."""
     hopeless: NDArray[np.bool_]
     """Rows whose given values break a law by themselves."""
 
@@ -93,14 +92,14 @@ class _Completion:
         fixed = known.all(axis=1).to_numpy()
         if not fixed.any():
             return own
-        # Nothing is left to draw: either the laws give back what is given, or nothing can.
+        # Nothing left to draw: the laws either reproduce the given values or cannot.
         whole = fitted.codec.laws.restore(given[fixed].reset_index(drop=True), rows.rng)
         hopeless = np.zeros(len(plain), dtype=bool)
         hopeless[fixed] = ~met_by_goal([picked(g, np.flatnonzero(fixed)) for g in goals], whole).all(1)
         return replace(own, hopeless=hopeless)
 
     def run(self) -> pd.DataFrame:
-        """Expressed rows: the first draw, and better ones for those that do not keep what is given."""
+        """Expressed rows: a first draw, replaced by better ones where given values are not kept."""
         n = len(self.given)
         expressed, met = self._solved(np.arange(n), self.part)
         for attempt, copies in enumerate(COPIES):
@@ -118,11 +117,11 @@ class _Completion:
         return expressed
 
     def _solved(self, places: NDArray[np.int64], part: Given) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
-        """Draws for some of the rows, with what is given, and which goals each meets."""
+        """Draws for some of the rows, and the goals that each meets."""
         own = _taken(part, places)
         expressed = self.rows.expressed(self.rows.write(len(places), own), places)
         given, known = (frame.iloc[places].reset_index(drop=True) for frame in (self.given, self.known))
-        for name in known.columns:  # what is given takes part in the law with its own value, not with that of an id
+        for name in known.columns:  # given values enter laws exactly, not rounded to an id
             expressed[name] = _over(expressed[name], given[name], known[name].to_numpy())
         goals = [picked(goal, places) for goal in self.goals]
         expressed = look_back(self.fitted, expressed, goals, known, self.rows.rng)
@@ -134,14 +133,14 @@ class _Completion:
 def _say(n_broken: int, n: int) -> None:
     if n_broken:
         warn(
-            f"{n_broken:,} of {n:,} rows keep what is given and not every law of the table: their given values "
-            f"contradict a law, or no values were found that fit both (ttf explain lists the laws)",
+            f"{n_broken:,} of {n:,} rows keep the given values but not every law of the table: the values contradict "
+            "a law, or no completion was found (ttf explain lists the laws)",
             LawWarning,
         )
 
 
 def _taken(part: Given, places: NDArray[np.int64]) -> Given:
-    """What some of the rows give."""
+    """The given part of some rows."""
     assert part.ids is not None
     assert part.known is not None
     leaves = None if part.leaves is None else part.leaves[places]
@@ -150,13 +149,13 @@ def _taken(part: Given, places: NDArray[np.int64]) -> Given:
 
 
 def _put(frame: pd.DataFrame, places: NDArray[np.int64], rows: pd.DataFrame) -> pd.DataFrame:
-    """The frame with other rows in some places."""
+    """The frame with some rows replaced."""
     kept = np.setdiff1d(np.arange(len(frame)), places)
     return pd.concat([frame.iloc[kept], rows.set_axis(places)]).sort_index()
 
 
 def _named(codec: ColumnCodec) -> Allowed:
-    """Any value of a column that is not missing and not one of a group without a name."""
+    """Ids of a column except missing values and unnamed groups."""
     allowed = codec.allow(present())
     unnamed = codec.inner.unnamed_ids()
     if not unnamed or not codec.inner.classes():
@@ -168,7 +167,7 @@ def _named(codec: ColumnCodec) -> Allowed:
 
 
 def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Series:
-    """Given values over drawn ones, in the dtype of the drawn."""
+    """Drawn values overwritten by given ones, in the dtype of the drawn."""
     if not known.any():
         return drawn
     merged = drawn.astype(object)
@@ -180,7 +179,7 @@ def _over(drawn: pd.Series, given: pd.Series, known: NDArray[np.bool_]) -> pd.Se
 
 
 def _keep_given(drawn: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
-    """Put what was given back over what was drawn, to the bit."""
+    """Restore the given values exactly."""
     drawn.index = partial.index
     for name in partial.columns:
         known = partial[name].notna()
@@ -192,14 +191,14 @@ def _keep_given(drawn: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_fitted(fitted: Fitted, frame: pd.DataFrame) -> pd.DataFrame:
-    """Give columns the dtype of the fitted table where no value changes by it: 3.0 is a 3 again once no gap is left."""
+    """Restore the dtypes of the fitted table if no value changes: 3.0 becomes 3 again once no gaps are left."""
     for column in fitted.schema.columns:
         series = frame[column.name]
         wanted = column.write(np.zeros(0, dtype=object if column.sort == "label" else np.int64)).dtype
         if series.dtype == wanted:
             continue
         if isinstance(wanted, pd.CategoricalDtype) and not series.dropna().isin(wanted.categories).all():
-            continue  # a rare category that was given is in no list of the model
+            continue  # a given rare category is not in the model's list
         try:
             cast = series.astype(wanted)
             same = (cast == series) | (cast.isna() & series.isna())

@@ -1,8 +1,8 @@
-"""Values asked for in columns that a law computes: rows are drawn until they have them, or one part is solved for.
+"""Conditions on computed columns: rows are drawn until they meet them, or one part is solved for.
 
-A law is not inverted in general. Rows that are near what is asked for are taken, and one column that the computed one
-depends on is moved, by the secant method, until the computed one is as asked; what lies outside of the ranges that were
-learned, or is given itself, is never moved. Every row that comes out was restored by the laws and was checked.
+Laws are not inverted in general. Rows near the goal are taken, and one column that the computed one depends on is moved
+by the secant method until the goal is met. Given columns are never moved, and no column leaves its learned range. Every
+returned row was restored by the laws and checked.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from .given import Name
 
 Mask = NDArray[np.bool_]
 MAX_ATOMS = 50
-"""Values of a column that is moved only from one of them to another."""
+"""Columns with at most this many values are moved from one value to another."""
 SECANTS, PASSES = 4, 2
-"""Steps of the secant method, and how often all goals are gone through: the way to one may lead away from another."""
+"""Steps of the secant method, and passes over all goals: reaching one may lead away from another."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a computed column must be."""
+    """A condition on a computed column."""
 
     column: Column
     condition: Condition | None = None
     """For all rows …"""
     values: pd.Series | None = None
-    """… or a value for each row, missing where any will do."""
+    """… or one value per row; missing means no condition."""
 
     @property
     def is_point(self) -> bool:
-        """Whether it names single values: rows that happen to have them are rare."""
+        """Whether it asks for single values, which random rows rarely have."""
         return self.condition is None or self.condition.operator in ("eq", "isin")
 
     @classmethod
@@ -52,7 +52,7 @@ class Goal:
         return cls(column, as_condition(value, measured=measured))
 
     def met(self, series: pd.Series) -> Mask:
-        """Which values are as asked."""
+        """Which values meet the goal."""
         gaps = series.isna().to_numpy()
         if self.values is not None:
             free = self.values.isna().to_numpy()
@@ -86,7 +86,7 @@ class Goal:
         return np.asarray(found, dtype=np.bool_)
 
     def nearest(self, values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """For numbers, the nearest that are as asked; `rows` are the places of the values among all rows."""
+        """For numbers, the nearest values that meet the goal; `rows` are the positions of the values among all rows."""
         if self.values is not None:
             wanted = self.values.iloc[rows]
             goal = values.astype(np.float64)
@@ -112,7 +112,7 @@ def all_met(goals: Sequence[Goal], frame: pd.DataFrame) -> Mask:
 
 
 def distance(goals: Sequence[Goal], frame: pd.DataFrame) -> NDArray[np.float64]:
-    """How far rows are from what is asked: numbers by their distance, in spreads of the column, labels by one."""
+    """Distance of rows from the goals: for numbers in units of the column's spread, for labels 0 or 1."""
     far = np.zeros(len(frame))
     for goal in goals:
         series = frame[goal.column.name]
@@ -139,10 +139,10 @@ def met_by_goal(goals: Sequence[Goal], frame: pd.DataFrame) -> Mask:
 def solve(
     fitted: Fitted, expressed: pd.DataFrame, goals: Sequence[Goal], fixed: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Expressed rows of which parts were moved so that goals are met, where that was possible.
+    """Move parts of expressed rows so that goals are met, where possible.
 
-    `fixed` says of each row and expressed column whether it must stay. A move is taken where the goal that it is for is
-    met and no fewer goals are met than before: a month may be reached first, its day next.
+    `fixed` marks cells that must not change. A move is accepted if its goal is met and not fewer goals are met than
+    before: for a date, the month may be reached first and the day next.
     """
     laws = fitted.codec.laws
     expressed = expressed.copy()
@@ -177,7 +177,7 @@ def picked(goal: Goal, rows: NDArray[np.int64]) -> Goal:
 
 
 def _steps(fitted: Fitted, name: Name) -> list[float | None]:
-    """First steps of the secant method: a part of the range; of times also the lengths in which clocks count."""
+    """First steps of the secant method: a part of the range, and for times also hours, days, etc."""
     column = fitted.codec.expressed.column(name)
     if column.sort != "time":
         return [None]
@@ -186,7 +186,7 @@ def _steps(fitted: Fitted, name: Name) -> list[float | None]:
 
 
 def _movable(fitted: Fitted, name: Name, rng: np.random.Generator) -> list[Name]:
-    """Numbers and times among the learned columns that a computed column depends on, those of wide ranges first."""
+    """Learned numbers and times that a computed column depends on, widest range first."""
     laws, found = fitted.codec.laws, []
     names = {read for law in laws.makers(name) for read in (*law.reads, *law.writes)}
     for codec in fitted.codec.columns:
@@ -201,7 +201,7 @@ def _movable(fitted: Fitted, name: Name, rng: np.random.Generator) -> list[Name]
 
 @dataclass(frozen=True)
 class _Solver:
-    """Moves one learned column of some rows until a computed one is as asked."""
+    """Moves one learned column of some rows until a computed one meets its goal."""
 
     fitted: Fitted
     goal: Goal
@@ -209,10 +209,10 @@ class _Solver:
     rows: pd.DataFrame
     places: NDArray[np.int64]
     step: float | None = None
-    """By how much the column is moved first; a part of its range where it is None."""
+    """First step of the column; None for a part of its range."""
 
     def run(self, rng: np.random.Generator) -> pd.DataFrame:
-        """The rows with the column moved; those that cannot be solved come as near as the search did."""
+        """The rows with the column moved; unsolved rows end at the nearest point found."""
         start, there = self._values(self.rows)
         computed = self._restored(self.rows, rng)
         reached, wanted = self._levels(computed), self._wanted(computed)
@@ -233,7 +233,7 @@ class _Solver:
                 fresh = start + (wanted - reached) / slope
             usable = np.isfinite(fresh) & there
             fresh = np.where(usable, fresh, start)
-            if self.step is not None:  # whole days leave the hour as it is
+            if self.step is not None:  # whole days do not change the hour
                 fresh = start + np.rint((fresh - start) / self.step) * self.step
             rows = self._with(fresh, there)
             fresh, _ = self._values(rows)
@@ -251,7 +251,7 @@ class _Solver:
 
     @property
     def _atoms(self) -> NDArray[np.float64] | None:
-        """The values of a column that has only a few; None where it has values between them."""
+        """The values of a column with only a few; None if it is continuous."""
         inner = self._codec.inner
         lows: NDArray[np.float64] | None = getattr(inner, "lows", None)
         few = lows is not None and len(lows) <= MAX_ATOMS and bool((lows == inner.highs).all())
@@ -269,7 +269,7 @@ class _Solver:
         return values, there
 
     def _with(self, values: NDArray[np.float64], there: Mask) -> pd.DataFrame:
-        """The rows with other values of the column, on its grid and inside its range."""
+        """The rows with new values of the column, on its grid and inside its range."""
         bounds, column = self._codec.bounds, self._codec.column
         inside = np.clip(np.where(there, values, float(bounds.low)), float(bounds.low), float(bounds.high))
         atoms = self._atoms
@@ -283,7 +283,7 @@ class _Solver:
         return _replaced(self.rows, self.name, written)
 
     def _levels(self, series: pd.Series) -> NDArray[np.float64]:
-        """The computed column, as numbers that grow evenly with what it is computed from."""
+        """The computed column as numbers on a linear scale."""
         there = series.notna().to_numpy()
         levels = np.full(len(series), np.nan)
         levels[there] = self._level(self.goal.column.read(series[there]).to_numpy())

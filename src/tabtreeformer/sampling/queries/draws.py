@@ -1,4 +1,4 @@
-"""Rows under conditions, some of them on columns that a law computes."""
+"""Rows under conditions, some of which are on computed columns."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..writer import Writer, allowed_by_slot, row_numbers
 from .derived import Goal, all_met, distance, solve
 
 POOL, MIN_POOL = 4, 256
-"""Rows drawn for each that is taken where a computed column is asked for, and their minimum number."""
+"""Rows drawn per returned row for conditions on computed columns, and their minimum number."""
 SPARE, MIN_SPARE = 2, 32
-"""Rows that are solved for, for each that is taken, and at least this many more."""
+"""Rows solved per returned row, and at least this many more."""
 PATIENCE = 8
-"""How often rows are drawn before a range of a computed column is solved for."""
+"""Number of draws before a range of a computed column is solved for."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Rows under conditions on learned columns, taken or moved so that computed ones are as asked too."""
+    """Draws rows under conditions on learned columns, and selects or moves them to meet conditions on computed ones."""
 
     fitted: Fitted
     rows: Writer
@@ -34,9 +34,9 @@ class Draws:
     goals: Sequence[Goal]
 
     def draw(self, places: NDArray[np.int64], attempt: int) -> pd.DataFrame:
-        """As many rows as there are places: those nearest to the goals of a larger number, then solved for.
+        """One row per place: the nearest to the goals among more draws, then solved for.
 
-        Ranges are solved for only where drawing has not led there: rows would gather at their ends.
+        Ranges are solved for only if drawing fails, because solved rows would pile up at their ends.
         """
         n, laws, rng = len(places), self.fitted.codec.laws, self.rows.rng
         if not self.goals:
@@ -48,18 +48,18 @@ class Draws:
         expressed = expressed.iloc[near].reset_index(drop=True)
         goals = [goal for goal in self.goals if goal.is_point or attempt >= PATIENCE]
         expressed = solve(self.fitted, expressed, goals, self._fixed(expressed), rng)
-        # Not every row can be solved for: on a grid of cents a price times 17 hits few totals.
+        # Not every row has a solution: on a grid of cents, a price times 17 gives few totals.
         fine = self.fine(laws.restore(expressed, rng))
         taken = np.argsort(~fine, kind="stable")[:n]
         chosen = expressed.iloc[taken].reset_index(drop=True)
         numbered = self.rows.expressed(pool[near[taken]], places, self.allowed)
         for column in self.fitted.codec.expressed.columns:
-            if column.kind == IDENTIFIER:  # keys follow the places of the rows
+            if column.kind == IDENTIFIER:  # keys follow the positions of the rows
                 chosen[column.name] = numbered[column.name].to_numpy()
         return laws.restore(self._shared(chosen, places), rng)
 
     def _shared(self, expressed: pd.DataFrame, places: NDArray[np.int64]) -> pd.DataFrame:
-        """Rows of one key with what they have in common, except those that would no longer be as asked."""
+        """Give rows of one key their common values, except rows that would then miss their goals."""
         codec = self.fitted.codec
         if not codec.shared:
             return expressed
@@ -71,12 +71,12 @@ class Draws:
         return self.rows.write(n, Given(allowed_by_slot(self.fitted.layout, self.allowed)))
 
     def _fixed(self, expressed: pd.DataFrame) -> pd.DataFrame:
-        """Columns with conditions of their own stay."""
+        """Columns with conditions of their own are fixed."""
         names = {self.fitted.codec.expressed.names[place] for place in self.allowed}
         return pd.DataFrame({name: name in names for name in expressed.columns}, index=expressed.index)
 
     def fine(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Rows that are as asked."""
+        """Rows that meet all goals."""
         return _meets(self.fitted, self.allowed, frame) & all_met(self.goals, frame)
 
 

@@ -1,4 +1,4 @@
-"""What rows give: which of their columns are there, as ids and as leaves."""
+"""The given part of rows, as ids and as leaves."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Name = str | int
 
 
 def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] = (), *, strict: bool = True) -> Given:
-    """What rows give, as ids; their leaves, where every feature of the trees is given.
+    """The given part of rows as ids, and their leaves if all features of the trees are given.
 
-    In columns of the `context` a missing value is given as missing. A label that was never learned is not given there,
-    nor anywhere else unless `strict`, where it is an error.
+    In `context` columns a missing value counts as given. Unknown labels count as not given; with `strict` they are an
+    error.
     """
     layout = fitted.layout
     ids = np.zeros((len(partial), layout.n_values), dtype=np.int32)
@@ -47,7 +47,7 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
         features = [source.column.name for source in fitted.tree_encoder.sources]
         if all(name in partial for name in features):
             known = partial[features].notna().all(axis=1).to_numpy(dtype=bool, copy=True)
-            if context or not strict:  # a context may hold values that were made up for another table
+            if context or not strict:  # a context may contain values generated for another table
                 known &= fitted.tree_encoder.knows(partial)
             if known.any():
                 leaves[known] = fitted.leaf_model.leaves(fitted.tree_encoder.features(partial[known]))
@@ -55,13 +55,13 @@ def given_part(fitted: Fitted, partial: pd.DataFrame, context: Collection[Name] 
 
 
 def whole_rows(fitted: Fitted, df: pd.DataFrame, expressed: pd.DataFrame) -> Given:
-    """Whole rows, as the laws express them, as ids; their leaves, where networks have never seen a blank prompt."""
+    """Expressed whole rows as ids, and their leaves if the networks do not know blank prompts."""
     ids = fitted.codec.encode_expressed(expressed).astype(np.int32)
     known = np.ones(ids.shape, dtype=bool)
     if fitted.tree_encoder is None or not fitted.layout.n_trees or fitted.config.model.any_order:
         return Given({}, ids, known)
     cells = df.copy()
-    for source in fitted.tree_encoder.sources:  # trees have a branch for missing values
+    for source in fitted.tree_encoder.sources:  # trees can handle missing values
         name = source.column.name
         cells[name] = cells[name].where(pd.Series(source.knows(df), index=df.index))
     leaves = fitted.leaf_model.leaves(fitted.tree_encoder.features(cells))
@@ -77,7 +77,7 @@ def _known(codec: ColumnCodec, values: pd.Series) -> NDArray[np.bool_]:
 
 
 def express_part(fitted: Fitted, partial: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Partial rows as the laws express them, and which cells are known: all that they are made of is given."""
+    """Expressed partial rows, and a mask of the cells whose sources are all given."""
     laws, names = fitted.codec.laws, fitted.schema.names
     there = pd.DataFrame({name: partial[name].notna() if name in partial else False for name in names}, partial.index)
     if not laws.laws:
@@ -102,17 +102,17 @@ def _can_be_given(fitted: Fitted, place: int) -> bool:
 
 
 def column_of(fitted: Fitted, name: Name) -> tuple[int, ColumnCodec]:
-    """Place and codec of a column that is learned as it is; one that a law computes is an error."""
-    fitted.schema.column(name)  # says which there are when this is none of them
+    """Index and codec of a directly learned column; a computed column is an error."""
+    fitted.schema.column(name)  # raises an error that lists the columns
     place = fitted.codec.place_of(name)
     if place is None:
         law = fitted.codec.laws.by_column()[name]
-        raise ConditionError(f"column {name!r} has no values of its own: {law.text}; ask for {_listed(law.reads)}")
+        raise ConditionError(f"column {name!r} is computed ({law.text}); use {_listed(law.reads)} instead")
     return place, fitted.codec.columns[place]
 
 
 def allowed_by(fitted: Fitted, name: Name, value: Any) -> tuple[int, Allowed]:
-    """Place of a learned column, and what a condition leaves of it."""
+    """Index of a learned column, and the ids that a condition allows."""
     column = fitted.schema.column(name)
     place, codec = column_of(fitted, name)
     measured = column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label")
@@ -128,15 +128,15 @@ def check_rows(fitted: Fitted, df: pd.DataFrame) -> None:
     for name in df.columns:
         fitted.schema.column(name)
     if not df.index.is_unique:
-        raise ConfigError("the index holds a label more than once; reset it first: df.reset_index(drop=True)")
+        raise ConfigError("the index has duplicate labels; reset it first: df.reset_index(drop=True)")
     if not len(df):
         raise ConfigError("there are no rows")
 
 
 def need_any_order(fitted: Fitted) -> None:
-    """Refuse a network that can be given only what comes first; a forest answers in any order by particles."""
+    """Refuse a network trained in table order only; forests can condition on any columns."""
     if fitted.forest is None and not fitted.config.model.any_order:
         raise ConfigError(
-            "the model was trained in table order only, as the paper's presets are; conditions and gaps "
-            "need one fitted with model.softmax='allowed', as the preset auto is"
+            "the model was trained in table order only, as the paper's presets are; conditions and imputation need a "
+            "model fitted with model.softmax='allowed', as the preset auto is"
         )

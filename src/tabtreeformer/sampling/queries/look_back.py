@@ -1,4 +1,4 @@
-"""Given a value that a table of a law looks up: keys that lead to it, where those that were drawn do not."""
+"""For a given target of a lookup law: exchange drawn keys for keys that lead to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .derived import Goal
 def look_back(
     fitted: Fitted, expressed: pd.DataFrame, goals: Sequence[Goal], fixed: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Expressed rows in which keys of a lookup were exchanged so that its target is as given; `fixed` cells stay."""
+    """Exchange keys of a lookup in expressed rows so that its target is as given; `fixed` cells stay."""
     laws = fitted.codec.laws
     by_column = laws.by_column()
     for goal in goals:

@@ -1,4 +1,4 @@
-"""A column from the others.
+"""Predicts a column from the others.
 
 Shapes: `N` rows, `K` ids of a target.
 """
@@ -20,13 +20,13 @@ from .given import Name, check_rows, column_of, given_part
 from .table_order import chances_of, tried_ids
 
 DRAWS = 16
-"""Draws over which the prediction of a computed column is averaged."""
+"""Number of draws averaged for the prediction of a computed column."""
 
 
 def predict_proba(
     fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence, *, strict: bool = False
 ) -> pd.DataFrame:
-    """Chances of each class of a column, given whatever the rows have of the others."""
+    """Probability of each class of a column, given the known other values."""
     fitted.schema.column(target)
     if fitted.codec.place_of(target) is None:
         return _computed_shares(fitted, df, target, seed)
@@ -41,9 +41,9 @@ def predict_proba(
 def predict(
     fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence, *, strict: bool = False
 ) -> pd.Series:
-    """The likeliest class of a column, or the mean of a number, given whatever the rows have of the others.
+    """The most likely class of a column, or the mean of a number, given the known other values.
 
-    Whole numbers with few values are classes: nobody expects 2.85 among the classes 1, 2 and 3.
+    Integers with few values are classes: 2.85 would be no prediction for the classes 1, 2 and 3.
     """
     fitted.schema.column(target)
     if fitted.codec.place_of(target) is None:
@@ -68,7 +68,7 @@ def predict(
 
 
 def _computed(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.Series:
-    """A computed column: by its law, with the mean or the most common of several draws of what is not given."""
+    """Predict a computed column by its law: the mean or mode over several draws of its unknown parts."""
     draws, column = _computed_draws(fitted, df, target, seed), fitted.schema.column(target)
     if draws.shape[1] == 1 or column.kind not in MEASURED:
         values = draws[0] if draws.shape[1] == 1 else draws.mode(axis=1)[0]
@@ -81,7 +81,7 @@ def _computed(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.Se
 
 
 def _computed_shares(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
-    """Chances of the classes of a computed column: how often each comes in draws of what is not given."""
+    """Class probabilities of a computed column: frequencies over draws of its unknown parts."""
     column = fitted.schema.column(target)
     if column.kind not in LABELLED:
         raise ConditionError(f"column {target!r} is {column.kind} and has no classes; use predict")
@@ -91,7 +91,7 @@ def _computed_shares(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.ra
 
 
 def _computed_draws(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.random.SeedSequence) -> pd.DataFrame:
-    """Draws of a computed column (N, draws); one where all that its law reads is given."""
+    """Draws of a computed column (N, draws); a single one if all its parts are given."""
     table = df.drop(columns=[target], errors="ignore")
     law = fitted.codec.laws.by_column()[target]
     whole = all(name in table and table[name].notna().all() for name in law.reads) and not getattr(law, "rest", None)
@@ -104,10 +104,10 @@ def _computed_draws(fitted: Fitted, df: pd.DataFrame, target: Name, seed: np.ran
 def _chances(
     fitted: Fitted, df: pd.DataFrame, place: int, seed: np.random.SeedSequence, strict: bool
 ) -> NDArray[np.float64]:
-    """Chances of the ids of a column (N, K), those of a missing value left out, averaged over networks and prompts."""
+    """Probabilities of a column's ids (N, K) without missing, averaged over networks and prompts."""
     slots, name = fitted.layout.slots_of(place), fitted.codec.expressed.names[place]
     if len(slots) != 1:
-        raise ConditionError(f"column {name!r} is more than one choice; draw it with impute")
+        raise ConditionError(f"column {name!r} has several ids per value; use impute")
     codec = fitted.codec.columns[place]
     if _in_table_order(fitted):
         tried = np.arange(fitted.layout.value_slots[slots[0]].size)[:, None]
@@ -117,27 +117,27 @@ def _chances(
         result = writer_of(fitted).chances(part, slots[0], np.random.default_rng(seed))
     if codec.missing:
         result[:, codec.missing_id] = 0.0
-    result[:, list(codec.inner.unnamed_ids())] = 0.0  # rare values, none of which has a name
+    result[:, list(codec.inner.unnamed_ids())] = 0.0  # unnamed rare values
     chances: NDArray[np.float64] = result / result.sum(1, keepdims=True)
     return chances
 
 
 def _others(fitted: Fitted, df: pd.DataFrame, name: Name, strict: bool) -> Given:
-    """What rows give of the other columns."""
+    """The given part of the other columns."""
     table = df.drop(columns=[name], errors="ignore")
     check_rows(fitted, table)
     return given_part(fitted, table, strict=strict)
 
 
 def _in_table_order(fitted: Fitted) -> bool:
-    """Whether the networks know the order of the table only, as those of the paper's presets."""
+    """Whether the networks were trained in table order only, as in the paper's presets."""
     return fitted.forest is None and not fitted.config.model.any_order
 
 
 def _tried_chances(
     fitted: Fitted, df: pd.DataFrame, place: int, tried: Ids, seed: np.random.SeedSequence, strict: bool
 ) -> NDArray[np.float64]:
-    """Chances of the values that are tried (N, K), by how likely each makes the row."""
+    """Probabilities of candidate values (N, K), from the likelihood of the row with each."""
     name = fitted.codec.expressed.names[place]
     part = _others(fitted, df, name, strict)
     return chances_of(fitted, part, name, tried, np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""What a call of `sample` asks, made ready for what writes rows."""
+"""Turns the arguments of `sample` into functions that answer block by block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .given import allowed_by
 from .rules import rule_of
 
 Question = Callable[[Writer, range], pd.DataFrame]
-"""Writes the rows of the block that the writer is at."""
+"""Draws the rows of the writer's current block."""
 
 
 def blocks(n: int, first: int = 0) -> Iterator[range]:
@@ -29,7 +29,7 @@ def blocks(n: int, first: int = 0) -> Iterator[range]:
 
 
 def answer(question: Question, rows: Writer, part: range) -> pd.DataFrame:
-    """One block of rows; where they have no index of their own, it is their numbers."""
+    """One block of rows; the default index is the row number."""
     rows.start(part.start // BLOCK)
     with threads_for(rows.width):
         frame = question(rows, part)
@@ -45,7 +45,7 @@ def complete_all(
     fill: bool = False,
     given: Mapping[Any, Any] | None = None,
 ) -> pd.DataFrame:
-    """Whole rows for partial ones, block by block; a missing value in a column of the `context` is given as missing.
+    """Complete partial rows block by block; missing values in `context` columns count as given.
 
     With `fill` no other value is missing; `given` are conditions on columns that the partial rows lack.
     """
@@ -59,7 +59,7 @@ def complete_all(
 
 
 def in_batches(frames: Iterable[pd.DataFrame], size: int) -> Iterator[pd.DataFrame]:
-    """Tables of any sizes as tables of one size; the last may be smaller."""
+    """Regroup tables into tables of one size; the last may be smaller."""
     held: list[pd.DataFrame] = []
     n_held = 0
     for frame in frames:
@@ -75,7 +75,7 @@ def in_batches(frames: Iterable[pd.DataFrame], size: int) -> Iterator[pd.DataFra
 
 
 def together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One table of several."""
+    """Concatenate tables."""
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
@@ -87,7 +87,7 @@ def question(
     mix: Mapping[str | int, Mapping[Any, float]] | None,
     leaf: tuple[int, int] | None,
 ) -> Question:
-    """What `sample` was asked: at most one thing beyond n rows."""
+    """The question of a call of `sample`: at most one of `given`, `balance`, `mix` and `leaf`."""
     if sum(asked is not None for asked in (given, balance, mix, leaf)) > 1:
         raise ConfigError("give one of given, balance, mix and leaf")
     if leaf is not None:
@@ -109,7 +109,7 @@ def _is_count(index: pd.Index) -> bool:
 
 
 def count(n: Any, name: str = "n") -> int:
-    """A whole number from 1."""
+    """Check for a positive integer."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise ConfigError(f"{name} must be a whole number{' of rows' * (name == 'n')}, got {n!r}")
     if n < 1:

@@ -1,4 +1,4 @@
-"""The leaves of the trees as rules that a person can read, and that rows can be drawn by."""
+"""The leaves of the trees as readable rules from which rows can be drawn."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Rule:
-    """One leaf. A row that meets its conditions lies in it; rows that lack a number that is asked about may, too."""
+    """One leaf as a rule. Rows that meet its conditions are in the leaf; rows with a missing number in it
+    may be too.
+    """
 
     tree: int
     leaf: int
     conditions: dict[Name, Condition]
     share: float
-    """Share among the stored prompts that show a leaf of this tree; NaN where none does."""
+    """Share among the stored prompts that show a leaf of this tree; NaN if none does."""
     text: str
 
 
 def rules(fitted: Fitted) -> list[Rule]:
     """All leaves that a row can reach, tree by tree."""
     if fitted.forest is not None:
-        raise ConfigError("trees that write have no rules yet; sample under conditions instead: sample(n, given=…)")
+        raise ConfigError("preset 'trees' has no rules; sample under conditions instead: sample(n, given=…)")
     if fitted.tree_encoder is None or not fitted.layout.n_trees:
         raise ConfigError("the model has no trees, and so no rules")
     sources = fitted.tree_encoder.sources
@@ -43,7 +45,7 @@ def rules(fitted: Fitted) -> list[Rule]:
     for tree, leaves in enumerate(_paths(fitted, n_codes)):
         shown = prompts[:, tree][prompts[:, tree] >= 0]
         for leaf, path in enumerate(leaves):
-            if not path.possible:  # symmetric trees continue to ask where nothing is left to ask
+            if not path.possible:  # symmetric trees have unreachable branches
                 continue
             conditions, texts = _conditions(fitted, path)
             share = float((shown == leaf).mean()) if len(shown) else math.nan
@@ -52,7 +54,7 @@ def rules(fitted: Fitted) -> list[Rule]:
 
 
 def _paths(fitted: Fitted, n_codes: dict[int, int]) -> list[list[Path]]:
-    """Paths of the leaves of each tree; trees that fit neither the features nor each other are an error of the file."""
+    """Paths of the leaves of each tree; inconsistent trees are an error of the file."""
     try:
         return [list(leaves) for leaves in paths(fitted.leaf_model, n_codes)]
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -95,7 +97,7 @@ def _conditions(fitted: Fitted, path: Path) -> tuple[dict[Name, Condition], list
 
 
 def _finite(source: Any, threshold: float | None) -> float | None:
-    """The number at which a tree splits, None where it splits none."""
+    """The threshold of a split; None if it is infinite."""
     number = None if threshold is None else source.number_at(threshold)
     return number if number is not None and math.isfinite(number) else None
 
@@ -110,7 +112,7 @@ def _stretch(column: Column, low: float | None, high: float | None) -> Condition
 
 
 def _value(column: Column, threshold: float) -> object:
-    """A threshold as a value of the column: times and durations are counts of its clock."""
+    """A threshold as a value of the column; times and durations are stored as counts."""
     if column.sort == "number":
         return threshold
     count = np.array([math.floor(threshold)], dtype=np.int64)

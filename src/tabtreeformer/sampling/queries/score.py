@@ -1,4 +1,4 @@
-"""How likely rows are, and which are least likely.
+"""Likelihoods of rows, and outliers.
 
 Shapes: `N` rows, `D` value slots.
 """
@@ -18,7 +18,7 @@ from .beyond import Beyond, refuse_new
 from .given import Name, check_rows, need_any_order, whole_rows
 
 UNLIKELY = 3.0
-"""Nats of surprise from which a column is worth naming: one row in twenty."""
+"""Minimum surprise in nats for naming a column: one row in twenty."""
 
 
 def log_prob(
@@ -31,12 +31,11 @@ def log_prob(
 ) -> pd.Series | pd.DataFrame:
     """Log-probability of rows in nats; for numbers between atoms a density.
 
-    Prompts are blank. Networks that have never seen a blank prompt (the paper's presets) are asked after the
-    row's own leaves: the number then is conditional on them.
+    Prompts are blank. Networks trained without blank prompts (the paper's presets) get the row's own leaves, and the
+    result is conditional on them.
 
-    By column, each part is about the column given those before it in the order, that of the table unless another is
-    given; parts add up to the whole. What the model has never learned lowers it (`beyond.py`), unless `strict`, where
-    it is an error.
+    With `by_column`, each part is for the column given those before it in `order` (by default that of the table); the
+    parts add up to the total. Unknown values lower the result (`beyond.py`); with `strict` they are an error.
     """
     check_whole(fitted, df)
     if strict:
@@ -65,7 +64,7 @@ def _log_prob(
 
 
 def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3, *, strict: bool = False) -> pd.DataFrame:
-    """The n rows that the model finds least likely, each with the columns that surprise it most, and why."""
+    """The n least likely rows, each with its most surprising columns and a reason."""
     check_whole(fitted, df)
     if strict:
         refuse_new(fitted, df)
@@ -86,15 +85,15 @@ def outliers(fitted: Fitted, df: pd.DataFrame, n: int, n_columns: int = 3, *, st
 
 
 def _reason(row: pd.Series, new: Mapping[Name, str], surprise: Mapping[Name, float]) -> str:
-    """Why a row is unlikely: what is new in it, or the columns that fit the others worst."""
+    """Why a row is unlikely: its new values, or the columns that fit the others worst."""
     if new:
         return "; ".join(new.values())
     said = [f"{name} = {row[name]!s:.40}" for name, nats in surprise.items() if nats > UNLIKELY]
-    return f"seldom together with its other values: {', '.join(said)}" if said else "no single column is unusual"
+    return f"rare in combination with its other values: {', '.join(said)}" if said else "no single column is unusual"
 
 
 def _surprise(fitted: Fitted, df: pd.DataFrame, beyond: Beyond) -> NDArray[np.float64]:
-    """How unlikely each column is given all others, in nats (N, columns)."""
+    """Surprise of each column given all others, in nats (N, columns)."""
     need_any_order(fitted)
     rows, writer, layout = whole_rows(fitted, df, beyond.expressed), writer_of(fitted), fitted.layout
     assert rows.ids is not None
@@ -110,14 +109,16 @@ def _surprise(fitted: Fitted, df: pd.DataFrame, beyond: Beyond) -> NDArray[np.fl
 
 
 def _places(fitted: Fitted, name: Name) -> list[int]:
-    """Places of the learned columns that belong to a column of the table; none where a law computes it."""
+    """Indices of the learned columns for a column of the table; empty if a law computes it."""
     fitted.schema.column(name)
     origins = fitted.codec.laws.origins
     return [place for place, own in enumerate(fitted.codec.expressed.names) if origins[own] == name]
 
 
 def _by_column(fitted: Fitted, logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logs of the learned columns (N, learned) as those of the table's (N, columns): what is computed adds nothing."""
+    """Sum log-probabilities of learned columns (N, learned) by table column (N, columns); computed columns
+    add nothing.
+    """
     result = np.zeros((len(logs), len(fitted.schema.names)))
     for place, name in enumerate(fitted.codec.expressed.names):
         result[:, fitted.schema.names.index(fitted.codec.laws.origins[name])] += logs[:, place]
@@ -129,11 +130,11 @@ def check_whole(fitted: Fitted, df: pd.DataFrame) -> None:
     check_rows(fitted, df)
     absent = [name for name in fitted.schema.names if name not in df.columns]
     if absent:
-        raise ConfigError(f"only whole rows have a likelihood; they lack {', '.join(map(repr, absent))}")
+        raise ConfigError(f"the likelihood needs complete rows; these lack {', '.join(map(repr, absent))}")
 
 
 def _column_logs(fitted: Fitted, df: pd.DataFrame, beyond: Beyond, places: Sequence[int] | None) -> NDArray[np.float64]:
-    """Logs by learned column (N, columns), in an order of those or that of the table."""
+    """Log-probabilities by learned column (N, columns), in a given order or that of the table."""
     if places is not None:
         need_any_order(fitted)
     rows, layout = whole_rows(fitted, df, beyond.expressed), fitted.layout
@@ -150,7 +151,7 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, beyond: Beyond, places: Seque
     scales = fitted.codec.laws.log_scales(df) if fitted.codec.laws.laws else {}
     for place, codec in enumerate(fitted.codec.columns):
         widths = codec.log_widths(rows.ids[:, layout.slots_of(place)])
-        # A single value has a probability, which no change of variables touches; a density is stretched by it.
+        # A change of variables rescales densities, but not the probabilities of single values.
         result[:, place] += np.where(widths != 0, scales.get(codec.column.name, 0.0), 0.0) - widths
     for name, follows in fitted.codec.laws.determined(df).items():
         result[follows, fitted.codec.expressed.names.index(name)] = 0.0
@@ -158,7 +159,7 @@ def _column_logs(fitted: Fitted, df: pd.DataFrame, beyond: Beyond, places: Seque
 
 
 def _idle(fitted: Fitted, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Slots (N, D) of missing values that come after the one that says so: whatever they hold, nothing is there."""
+    """Mask (N, D) of slots after the one that marks a missing value; their content is meaningless."""
     idle = np.zeros(ids.shape, dtype=bool)
     for place, codec in enumerate(fitted.codec.columns):
         slots = fitted.layout.slots_of(place)

@@ -1,7 +1,7 @@
-"""Predictions of networks that know the order of the table only, as the paper's presets do.
+"""Predictions of networks trained in table order only, as in the paper's presets.
 
-Such a network cannot be asked for a column after all the others. But it says how likely whole rows are, so that each
-value that the column may have is put into the row, and counts by how likely it makes the row (Bayes' theorem).
+Such a network cannot condition a column on all the others. But it gives the likelihood of whole rows, so each possible
+value of the column is inserted into the row and weighted by the likelihood of the result (Bayes' theorem).
 
 Shapes: `N` rows, `K` values that are tried, `D` value slots.
 """
@@ -22,23 +22,23 @@ from ..prompts import masked
 from .given import Name
 
 MAX_TRIED = 64
-"""Values of a number that are tried, evenly by rank."""
+"""Maximum number of values to try for a number, evenly spaced by rank."""
 
 
 def tried_ids(codec: Codec) -> Ids:
-    """The ids of the values that are tried, (K, slots of the column): all of a category, some of a number."""
+    """The ids to try, (K, slots of the column): all of a category, some of a number."""
     sizes = [slot.size for slot in codec.slots(0)]
     if len(sizes) == 1:
         return np.arange(sizes[0])[:, None]
     finest = np.unique(np.linspace(0, sizes[-1] - 1, min(MAX_TRIED, sizes[-1])).round().astype(np.int64))
     ids = np.zeros((len(finest), len(sizes)), dtype=np.int64)
     ids[:, -1] = finest
-    # A quantile is learned with the bin that its own values fall into.
+    # A quantile goes with the bin of its own values.
     return codec.encode(pd.Series(codec.decode(ids, np.random.default_rng(0))))
 
 
 def chances_of(fitted: Fitted, part: Given, target: Name, tried: Ids, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Chances of each of the values that are tried (N, K) in rows that give all other columns."""
+    """Probabilities of the tried values (N, K) in rows with all other columns given."""
     assert part.ids is not None
     assert part.known is not None
     slots = fitted.layout.slots_of(fitted.codec.expressed.names.index(target))
@@ -46,8 +46,8 @@ def chances_of(fitted: Fitted, part: Given, target: Name, tried: Ids, rng: np.ra
     others[slots] = False
     if not part.known[:, others].all():
         raise ConditionError(
-            "the model was trained in table order only, as the paper's presets are: rows to predict from must give "
-            "every other column with values that it has learned"
+            "the model was trained in table order only, as the paper's presets are: rows to predict from need all "
+            "other columns, with known values"
         )
     n_trees = fitted.layout.n_trees
     if n_trees and (part.leaves is None or part.has_leaves is None or not part.has_leaves.all()):
@@ -56,7 +56,7 @@ def chances_of(fitted: Fitted, part: Given, target: Name, tried: Ids, rng: np.ra
             "the column that their trees predict"
         )
     leaves = np.zeros((len(part.ids), 0), dtype=np.int64) if part.leaves is None else part.leaves
-    from ..network_writer import MASKS  # with torch, which trees that write do without
+    from ..network_writer import MASKS  # imports torch, which the preset `trees` does without
 
     logs = [_log_joint(fitted, part.ids, leaves, slots, tried, rng) for _ in range(MASKS if n_trees else 1)]
     joint = np.logaddexp.reduce(np.stack(logs), axis=0)  # (N, K)
@@ -67,7 +67,7 @@ def chances_of(fitted: Fitted, part: Given, target: Name, tried: Ids, rng: np.ra
 def _log_joint(
     fitted: Fitted, ids: NDArray[Any], leaves: Ids, slots: list[int], tried: Ids, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Log-probability of the whole rows with each value in turn, over both networks (N, K)."""
+    """Log-probability of the whole rows with each value inserted, over both networks (N, K)."""
     from ..network_writer import network_log_probs
 
     prompts = masked(leaves, fitted.config.train.leaf_mask, rng)

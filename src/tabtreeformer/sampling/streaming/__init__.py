@@ -1,4 +1,4 @@
-"""More rows than memory holds: written in parts, by one process or many, and continued where a run ended."""
+"""Streams rows to disk in parts, by one process or many, resumable after an interruption."""
 
 from .request import SampleRequest
 from .run import StreamTarget, Workers, can_stream, check_stream_target, stream

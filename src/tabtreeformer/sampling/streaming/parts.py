@@ -1,4 +1,4 @@
-"""Parts of a table as files, and one file of them."""
+"""Writes parts of a table as files, and joins them to one file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ...data.io.text import write_csv
 from ...errors import ConfigError, OutputError
 
 FORMS = ("parquet", "csv", "jsonl")
-"""Forms of files that can be written in parts."""
+"""File formats that can be written in parts."""
 ROW_GROUP = 131_072
-"""Rows of a group in a Parquet file made of parts."""
+"""Row-group size of a joined Parquet file."""
 
 
 def check_form(place: Place, options: TableOptions) -> None:
@@ -27,11 +27,11 @@ def check_form(place: Place, options: TableOptions) -> None:
     if place.form not in FORMS:
         raise ConfigError(f"{place.name}: rows can be streamed to {', '.join(FORMS)}, not to {place.form}")
     if (options.encoding or "utf-8").lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf-8-sig")):
-        raise ConfigError(f"{place.name}: parts of {options.encoding} cannot be put together; stream utf-8")
+        raise ConfigError(f"{place.name}: parts in {options.encoding} cannot be joined; use utf-8")
 
 
 def write_part(frame: pd.DataFrame, path: Path, place: Place, options: TableOptions, *, header: bool) -> None:
-    """Write some rows of what becomes `place`, whole or not at all."""
+    """Write one part of `place`, atomically."""
     part = dataclasses.replace(place, name=path.name, path=path)
     if place.form == "csv":
         write_csv(frame, part, options, header=header)
@@ -40,11 +40,11 @@ def write_part(frame: pd.DataFrame, path: Path, place: Place, options: TableOpti
 
 
 def join(parts: Sequence[Path], target: Path, form: str) -> None:
-    """Make one file of parts, of which one at a time is in memory."""
+    """Join parts to one file, with one part in memory at a time."""
     with replacing(target) as temporary:
         if form == "parquet":
             _join_parquet(parts, temporary)
-        else:  # texts one after the other are a text, also packed: readers unpack one piece after the other
+        else:  # text files can be concatenated, also compressed ones
             with temporary.open("wb") as whole:
                 for part in parts:
                     with part.open("rb") as piece:
@@ -57,7 +57,7 @@ def _join_parquet(parts: Sequence[Path], target: Path) -> None:
 
     schemas = [parquet.read_schema(part) for part in parts]
     try:
-        # A column in which a part has no value at all has no type there.
+        # In a part without any value, a column has no type.
         schema = pa.unify_schemas([s.remove_metadata() for s in schemas]).with_metadata(schemas[0].metadata)
         with parquet.ParquetWriter(target, schema) as writer:
             for part in parts:
@@ -65,4 +65,4 @@ def _join_parquet(parts: Sequence[Path], target: Path) -> None:
                 for group in range(file.num_row_groups):
                     writer.write_table(file.read_row_group(group).cast(schema), row_group_size=ROW_GROUP)
     except pa.ArrowException as error:
-        raise OutputError(f"parts do not fit together: {error}") from error
+        raise OutputError(f"parts are inconsistent: {error}") from error

@@ -1,4 +1,4 @@
-"""Which rows are wanted, as plain data that another process or another day can read."""
+"""A request for rows as plain data, for other processes and later runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..queries.chosen_keys import Keys, with_keys
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRequest:
-    """What `sample` takes, with the seed settled."""
+    """The arguments of `sample`, with a fixed seed."""
 
     n: int
     seed: np.random.SeedSequence
@@ -30,22 +30,22 @@ class SampleRequest:
     mix: Mapping[str | int, Mapping[Any, float]] | None = None
     leaf: tuple[int, int] | None = None
     start_keys: int | None = None
-    """Rows whose keys are taken already; None where keys start anew."""
+    """Number of rows whose keys are already taken; None if keys start anew."""
 
     keys: Keys | None = None
-    """Keys of the user's choice, by column."""
+    """Keys given by the user, by column."""
 
     def __post_init__(self) -> None:
         if self.start_keys is not None and (type(self.start_keys) is not int or not 0 <= self.start_keys < 2**50):
-            raise ConfigError(f"start_keys must be a whole number of rows from 0, got {self.start_keys!r}")
+            raise ConfigError(f"start_keys must be a whole number of at least 0, got {self.start_keys!r}")
 
     def question(self, fitted: Fitted) -> Question:
-        """What is asked of each block."""
+        """The question for each block."""
         asked = question(fitted, self.n, self.given, self.balance, self.mix, self.leaf)
         return asked if not self.keys else with_keys(fitted, asked, self.keys, self.n)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; of a table of partial rows only a fingerprint, from which it cannot be read back."""
+        """Plain data; a table of partial rows is reduced to a fingerprint and cannot be read back."""
         mix = self.mix and [[_plain(c), [[_plain(k), v] for k, v in s.items()]] for c, s in self.mix.items()]
         return {
             "n": self.n,
@@ -64,7 +64,7 @@ class SampleRequest:
         entropy, key = data["seed"]
         given, mix, leaf = data["given"], data["mix"], data["leaf"]
         if isinstance(given, str):
-            raise ConfigError("given as a table is completed in one process: leave out workers and engine")
+            raise ConfigError("a table of partial rows is completed in one process; leave out workers and engine")
         return cls(
             n=data["n"],
             seed=np.random.SeedSequence(int(entropy), spawn_key=tuple(key)),
@@ -90,7 +90,7 @@ def _plain_given(given: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a condition as JSON has it; other values are put under the name of their kind."""
+    """A value of a condition as JSON; other types are stored under their name."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Condition):

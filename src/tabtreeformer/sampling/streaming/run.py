@@ -1,8 +1,8 @@
-"""A run that streams rows to disk: parts beside the target, which appears when all are there.
+"""A run that streams rows to disk: parts are written next to the target, which appears when all are complete.
 
-Parts are in a folder of their own (`.out.parquet.parts` beside `out.parquet`) with `run.json`, which says what is
-being written: the rows, the seed, the model's fingerprint. A run that ended early continues after the last whole parts,
-and only if all of this is the same.
+Parts are in a separate folder (`.out.parquet.parts` for `out.parquet`) with `run.json`, which describes the run: the
+request, the seed, the model's fingerprint. An interrupted run continues after the complete parts, and only if all of
+this is the same.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from .request import SampleRequest
 from .work import WORK, PartWriter, part_name
 
 MAX_CELLS = 4_000_000
-"""Maximum of values in a part: it is held in memory as a whole."""
+"""Maximum number of values in a part, which is held in memory."""
 MANY = 100_000
-"""More rows than this are streamed unless the user decides otherwise."""
+"""Above this number of rows, streaming is the default."""
 MIN_PARTS = 64
-"""Parts are smaller where the rows would make fewer: what an interruption loses is one of them."""
+"""Minimum number of parts, because an interruption loses one of them."""
 RUN_FILE, MODEL_FILE = "run.json", "model.tabtree"
 FINISHED_FILE = ".finished.json"
-"""In a folder of parts that is complete: which run wrote it. Readers of folders skip hidden files."""
+"""File in a complete folder of parts that identifies the run. Readers of folders skip hidden files."""
 
 
 @dataclass(frozen=True)
 class StreamTarget:
-    """Where rows are streamed to: one file, or a folder of parts."""
+    """The target of a stream: one file, or a folder of parts."""
 
     path: Path
     place: Place
-    """The file; for a folder, one whose form parts have."""
+    """The file; for a folder, a file with the format of the parts."""
     options: TableOptions
     given_options: Mapping[str, Any]
     one_file: bool
 
     @property
     def folder(self) -> Path:
-        """Where parts are until all are there."""
+        """Folder of the parts until all are complete."""
         return self.path.with_name(f".{self.path.name}.parts")
 
     @property
@@ -66,7 +66,7 @@ class StreamTarget:
 
 
 def can_stream(target: str, n: int, **options: Any) -> bool:
-    """Whether n rows are better streamed there than held in memory: many of them, or a folder."""
+    """Whether to stream n rows to this target: if there are many, or it is a folder."""
     if _is_folder(target):
         return True
     chosen = TableOptions(**options)
@@ -83,7 +83,7 @@ def _is_folder(target: str) -> bool:
 
 
 def check_stream_target(target: str | os.PathLike[str], **options: Any) -> StreamTarget:
-    """Say early that rows cannot be streamed there; a name that ends in a slash, or a folder, takes parts."""
+    """Check a target early; a folder, or a name that ends in a slash, takes parts."""
     text, chosen = os.fspath(target), TableOptions(**options)
     one_file = not _is_folder(text)
     if one_file:
@@ -106,7 +106,7 @@ def check_stream_target(target: str | os.PathLike[str], **options: Any) -> Strea
 
 @dataclass(frozen=True)
 class Workers:
-    """Who writes the parts: this process, or several of an engine."""
+    """The workers that write the parts: this process, or several of an engine."""
 
     n: int = 1
     engine: str = "processes"
@@ -114,7 +114,7 @@ class Workers:
 
     @property
     def are_here(self) -> bool:
-        """Whether it is this process."""
+        """Whether this process is the only worker."""
         return self == Workers()
 
 
@@ -129,9 +129,9 @@ def stream(
     seeded: bool = True,
     workers: Workers | None = None,
 ) -> None:
-    """Write the rows of a request to a file or folder; `fitted` has the settings of sampling that hold now.
+    """Write the rows of a request to a file or folder; `fitted` has the current sampling settings.
 
-    Where nobody chose the seed (not `seeded`), a run that is continued keeps the one that it had.
+    If the user gave no seed (not `seeded`), a continued run keeps its own.
     """
     workers = workers or Workers()
     members = fitted.to_members()
@@ -147,7 +147,7 @@ def stream(
     }
     if target.finished:
         _check_same(target, run, seeded)
-        progress.note(f"{target.path} is finished: all {request.n:,} rows are there, nothing to do")
+        progress.note(f"{target.path} is complete: all {request.n:,} rows are there, nothing to do")
         return
     run = _open(folder, run, target, resume=resume, seeded=seeded)
     request = replace(request, seed=np.random.SeedSequence(int(run["seed"][0]), spawn_key=tuple(run["seed"][1])))
@@ -164,7 +164,7 @@ def stream(
             for number in left:
                 here.write(number)
         else:
-            SampleRequest.from_json(request.to_json())  # what another process cannot read is an error here
+            SampleRequest.from_json(request.to_json())  # raises an error if it cannot be sent to another process
             write_archive(folder / MODEL_FILE, members)
             files = {"model": folder / MODEL_FILE}
             for _, rows in engines.run(workers.work, left, settings, files, engine=workers.engine, workers=workers.n):
@@ -173,7 +173,7 @@ def stream(
 
 
 def _settings(fitted: Fitted, request: SampleRequest, target: StreamTarget, run: Mapping[str, Any]) -> dict[str, Any]:
-    """What a worker has to know, as plain data."""
+    """The settings of a worker, as plain data."""
     return {
         "request": request.to_json(),
         "part_blocks": run["part_blocks"],
@@ -187,11 +187,11 @@ def _settings(fitted: Fitted, request: SampleRequest, target: StreamTarget, run:
 
 
 def _open(folder: Path, run: dict[str, Any], target: StreamTarget, *, resume: bool, seeded: bool) -> dict[str, Any]:
-    """Start a run, or continue the one that is there; returns what holds for it."""
+    """Start a run or continue an existing one; returns its description."""
     file = folder / RUN_FILE
     if not file.exists():
         with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(folder)  # a run that had not even begun
+            shutil.rmtree(folder)  # a run that had not started
         folder.mkdir()
         with replacing(file) as temporary:
             temporary.write_text(json.dumps(run, indent=1))
@@ -201,19 +201,18 @@ def _open(folder: Path, run: dict[str, Any], target: StreamTarget, *, resume: bo
             f"an unfinished run to {target.path} is there; continue it with resume=True (--resume), or delete {folder}"
         )
     before: dict[str, Any] = json.loads(file.read_text())
-    # How the rows are cut into parts, and a seed that nobody chose, are those of the run that is continued.
+    # A continued run keeps its division into parts and, if the user gave none, its seed.
     free = {"part_blocks"} | (set() if seeded else {"seed"})
     other = [name for name in run if name not in free and json.loads(json.dumps(run[name])) != before.get(name)]
     if other:
         raise ConfigError(
-            f"the unfinished run to {target.path} was of another {', '.join(other)}; ask for the same, or delete "
-            f"{folder}"
+            f"the unfinished run to {target.path} has a different {', '.join(other)}; use the same, or delete {folder}"
         )
     return before
 
 
 def _check_same(target: StreamTarget, run: Mapping[str, Any], seeded: bool) -> None:
-    """Refuse a finished folder of other rows than those that are asked for."""
+    """Refuse a complete folder that contains other rows than requested."""
     before, now = json.loads((target.path / FINISHED_FILE).read_text()), _digests(run)
     if before.get("asked") != now["asked"] or (seeded and before.get("seeded") != now["seeded"]):
         raise OutputError(
@@ -222,7 +221,7 @@ def _check_same(target: StreamTarget, run: Mapping[str, Any], seeded: bool) -> N
 
 
 def _digests(run: Mapping[str, Any]) -> dict[str, str]:
-    """What distinguishes a run from others, without saying what was asked: the rows are meant to be passed on."""
+    """Fingerprints that identify a run without revealing the request, because the folder may be shared."""
     asked = {name: value for name, value in run.items() if name not in ("part_blocks", "seed")}
     content = {"asked": asked, "seeded": {**asked, "seed": run["seed"]}}
     return {
@@ -231,7 +230,7 @@ def _digests(run: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _finish(folder: Path, paths: list[Path], target: StreamTarget, run: Mapping[str, Any]) -> None:
-    """Make the target of the parts."""
+    """Create the target from the parts."""
     if target.one_file:
         join(paths, target.path, target.place.form)
         shutil.rmtree(folder)
@@ -254,7 +253,7 @@ def _part_blocks(n: int, n_columns: int, batch_size: int | None) -> int:
 
 
 def _fingerprint(members: Mapping[str, bytes]) -> str:
-    """What identifies a model by the rows that it writes; its record has no part in it."""
+    """Fingerprint of a model, without its record."""
     digest = hashlib.sha256()
     for name in sorted(set(members) - {"record.json"}):
         digest.update(name.encode() + hashlib.sha256(members[name]).digest())
@@ -262,7 +261,7 @@ def _fingerprint(members: Mapping[str, bytes]) -> str:
 
 
 def _speed(advance: Callable[..., None]) -> Callable[[int], None]:
-    """Count rows, and show how many per second since now."""
+    """Count rows and show rows per second."""
     started, done = time.perf_counter(), 0
 
     def count(rows: int) -> None:

@@ -1,4 +1,4 @@
-"""One worker: reads the model once, then writes the parts that it is given."""
+"""A worker that reads the model once and then writes its parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .parts import write_part
 from .request import SampleRequest
 
 WORK = "tabtreeformer.sampling.streaming.work:PartWork"
-"""How engines name it."""
+"""Its name for engines."""
 
 
 class PartWriter:
@@ -49,7 +49,7 @@ class PartWriter:
 
 
 class PartWork:
-    """The same in a process of its own, from a model file and plain settings."""
+    """The same in a separate process, from a model file and plain settings."""
 
     def __init__(self, settings: Mapping[str, Any], files: Mapping[str, Path]) -> None:
         path = files["model"]
@@ -57,14 +57,14 @@ class PartWork:
         self.writer = PartWriter(fitted, SampleRequest.from_json(settings["request"]), settings, _nothing)
 
     def __call__(self, job: Any) -> int:
-        """Write the part of a number."""
+        """Write the part with this number."""
         return self.writer.write(int(job))
 
 
 def part_name(number: int, ending: str) -> str:
-    """The name of a part; names sort as the parts do."""
+    """The name of a part; names sort in the order of the parts."""
     return f"part-{number:05d}{ending}"
 
 
 def _nothing(rows: int) -> None:
-    """Rows are counted by the part."""
+    """No progress: rows are counted per part."""

@@ -1,9 +1,8 @@
-"""Work that other processes do, on this machine or on a cluster; engines know nothing of models or tables.
+"""Engines that run work in other processes, on this machine or on a cluster, independent of models and tables.
 
-Work is named by a text, `module:name`: what it names is called once in each worker, with plain settings and the
-paths of files, and returns a function of one job. Jobs and results are plain JSON. A worker that dies is
-replaced and its job is done again, so that work has to leave nothing half done: doing a job twice must
-leave the same as doing it once.
+Work is named by a string `module:name`. It is called once in each worker, with plain settings and paths of files, and
+returns a function of one job. Jobs and results are plain JSON. If a worker dies, it is replaced and its job is
+repeated, so jobs must be idempotent.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ def run(
     engine: str = "processes",
     workers: int = 2,
 ) -> Iterator[tuple[int, Any]]:
-    """Do jobs; yields the place of each and its result, as they come in.
+    """Run jobs; yields the index and result of each as they complete.
 
-    `processes` are new Python processes on this machine. `ray` are actors of the Ray cluster that RAY_ADDRESS or a
-    call of `ray.init` names, or of one that is started here; files travel through its object store, once.
+    `processes` are new Python processes on this machine. `ray` are actors of the Ray cluster given by RAY_ADDRESS or
+    `ray.init`, or of one started here; files are put into its object store once.
     """
     if engine not in ENGINES:
         raise ConfigError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ConfigError(f"workers must be a whole number from 1, got {workers!r}")
+        raise ConfigError(f"workers must be a whole number of at least 1, got {workers!r}")
     if not len(jobs):
         return iter(())
     if engine == "ray":
@@ -51,7 +50,7 @@ def run(
 def map_jobs(
     work: str, jobs: Sequence[Any], settings: Mapping[str, Any] | None = None, *, engine: str, workers: int
 ) -> list[Any]:
-    """Do jobs; returns their results in the order of the jobs."""
+    """Run jobs; returns their results in order."""
     results: list[Any] = [None] * len(jobs)
     for place, result in run(work, jobs, settings, engine=engine, workers=workers):
         results[place] = result

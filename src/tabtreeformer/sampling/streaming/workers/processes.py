@@ -1,4 +1,4 @@
-"""New Python processes on this machine, a thread here for each of them; nothing is forked and nothing pickled."""
+"""Python subprocesses on this machine, with one thread here for each; no fork and no pickle."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .work import RETRIES, revived
 
 
 class _Died(Exception):
-    """The process is gone."""
+    """The process has died."""
 
 
 class _Worker:
-    """One process; it is started when first asked, and again after it died."""
+    """One process, started on the first job and again after it died."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self.start = start
@@ -42,10 +42,10 @@ class _Worker:
         """Start a process unless there is one."""
         with self._lock:
             if self.dismissed:
-                raise EngineError("nobody waits for this result any more")
+                raise EngineError("this result is no longer needed")
             if self.process is not None:
                 return False
-            # What this process can import, that one can.
+            # The worker can import what this process can.
             paths = os.pathsep.join(path for path in sys.path if path)
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tabtreeformer.sampling.streaming.workers.worker"],
@@ -74,7 +74,7 @@ class _Worker:
         return answer["result"]
 
     def dismiss(self) -> None:
-        """Stop it, whatever it does, for good."""
+        """Kill the process permanently."""
         with self._lock:
             self.dismissed = True
             if self.process is not None:
@@ -89,7 +89,7 @@ class _Worker:
                     pipe.close()
 
     def end(self) -> None:
-        """Wait for what is left of it."""
+        """Wait for the process to end."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -99,7 +99,7 @@ class _Worker:
 def run_in_processes(
     work: str, jobs: Sequence[Any], settings: dict[str, Any], files: dict[str, Path], workers: int
 ) -> Iterator[tuple[int, Any]]:
-    """Do jobs; yields place and result as they come in."""
+    """Run jobs; yields index and result as they complete."""
     workers = min(workers, len(jobs))
     start = {
         "work": work,
@@ -121,7 +121,7 @@ def run_in_processes(
 
     pool = ThreadPoolExecutor(workers)
     try:
-        # No list of the runs is kept, so that a result that was taken is no longer held.
+        # No list of futures is kept, so that consumed results are freed.
         for run in as_completed(pool.submit(serve, place) for place in range(len(jobs))):
             yield run.result()
     finally:

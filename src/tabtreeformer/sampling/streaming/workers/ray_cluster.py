@@ -13,7 +13,7 @@ from .work import RETRIES, prepare, revived
 
 
 class _Worker:
-    """What an actor is made of."""
+    """The class of the actors."""
 
     def __init__(self, work: str, settings: dict[str, Any], names: list[str], *contents: bytes) -> None:
         self.folder = tempfile.TemporaryDirectory()
@@ -25,10 +25,9 @@ class _Worker:
         self.work: Callable[[Any], Any] | None = None
 
     def do(self, place: int, job: Any) -> tuple[int, Any]:
-        """Place and result of one job.
+        """Index and result of one job.
 
-        The work is prepared by the first job: Ray passes on the error of a job as it is, that of a constructor as the
-        death of the actor.
+        The first job prepares the work, because Ray reports errors of a constructor as the death of the actor.
         """
         if self.work is None:
             self.work = prepare(*self.start)
@@ -38,7 +37,7 @@ class _Worker:
 def run_on_ray(
     work: str, jobs: Sequence[Any], settings: dict[str, Any], files: dict[str, Path], workers: int
 ) -> Iterator[tuple[int, Any]]:
-    """Do jobs on actors, one core each; yields place and result as they come in."""
+    """Run jobs on actors, one core each; yields index and result as they complete."""
     ray = import_extra("ray", "ray")
     started = not ray.is_initialized()
     if started:
@@ -50,7 +49,7 @@ def run_on_ray(
     crew: list[Any] = []
     try:
         contents = [ray.put(Path(path).read_bytes()) for path in files.values()]
-        # Ray restarts an actor that died, and gives it its job again.
+        # Ray restarts a dead actor and repeats its job.
         kind = ray.remote(num_cpus=1, max_restarts=RETRIES, max_task_retries=RETRIES)(_Worker)
         workers = min(workers, len(jobs))
         crew = [kind.remote(work, settings, list(files), *contents) for _ in range(workers)]

@@ -1,4 +1,4 @@
-"""What a worker does, whatever runs it: find the work and do jobs; errors come back to the process that asked."""
+"""The common part of all workers: find the work and run jobs; errors are sent back to the caller."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...._runtime.threads import use_cores
 from ....errors import EngineError, TabTreeFormerError
 
 RETRIES = 3
-"""How often a job is repeated whose worker died."""
+"""How often a job is repeated after its worker died."""
 
 
 def prepare(work: str, settings: Mapping[str, Any], files: Mapping[str, Path], cores: int) -> Callable[[Any], Any]:
-    """Call what `module:name` names; the work it returns takes jobs."""
+    """Call `module:name` and return the function that runs jobs."""
     use_cores(cores)
     module, _, name = work.partition(":")
     factory = getattr(importlib.import_module(module), name)
@@ -25,7 +25,7 @@ def prepare(work: str, settings: Mapping[str, Any], files: Mapping[str, Path], c
 
 
 def revived(kind: str, message: str) -> TabTreeFormerError:
-    """The error that a worker described; one of our own gets its own class back."""
+    """Rebuild the error that a worker reported; errors of this package keep their class."""
     own = getattr(errors, kind, None)
     if isinstance(own, type) and issubclass(own, TabTreeFormerError):
         return own(message)

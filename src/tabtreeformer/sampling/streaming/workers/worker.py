@@ -1,4 +1,4 @@
-"""A worker process, run with `python -m`: a line of JSON in, a line of JSON out."""
+"""A worker process, run with `python -m`: reads and writes lines of JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .work import prepare
 
 
 def main() -> None:
-    """Answer until the input ends, or until an error that is not one of ours ends the process."""
+    """Answer until the input ends, or until an unexpected error ends the process."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print must not come between answers
+    os.dup2(2, 1)  # output of libraries must not mix with answers
     sys.excepthook = partial(_say_why, answers)
     work: Callable[[Any], Any] | None = None
     for line in sys.stdin:
@@ -40,7 +40,7 @@ def _answer(answers: TextIO, message: dict[str, Any]) -> None:
 
 
 def _say_why(answers: TextIO, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Report an error that nobody caught to the process that asked, and print its traceback as Python does."""
+    """Report an uncaught error to the caller and print its traceback."""
     if issubclass(kind, Exception):
         _answer(answers, {"error": [kind.__name__, str(error)]})
     sys.__excepthook__(kind, error, trace)
