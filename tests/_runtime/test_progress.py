@@ -4,7 +4,7 @@ import pytest
 
 from tabtreeformer._runtime.durations import duration
 from tabtreeformer._runtime.notebook_progress import NotebookProgress
-from tabtreeformer._runtime.progress import Console, Silent, parse_duration, stage, wrapped
+from tabtreeformer._runtime.progress import Console, Silent, parse_duration, stage
 from tabtreeformer.errors import ConfigError
 
 
@@ -49,11 +49,6 @@ def test_a_stage_is_closed_when_the_work_fails(capsys):
 def test_notes_are_printed_as_they_are(capsys):
     Console().note("a [bold]note[/bold] " + "x" * 200)
     assert capsys.readouterr().err == "a [bold]note[/bold] " + "x" * 200 + "\n"
-
-
-def test_a_long_line_is_broken_between_words_of_a_terminal():
-    lines = wrapped("  level balanced: the limit is 0.56, and " + "x" * 60 + " ends it", 50).split("\n")
-    assert lines == ["  level balanced: the limit is 0.56, and", "    " + "x" * 60, "    ends it"]
 
 
 def test_silence_is_silent(capsys):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 from ..errors import ConfigError
 from .durations import duration
 from .notebook_progress import NotebookProgress, in_notebook
+from .terminal import wrapped
 
 
 class Task(Protocol):
@@ -159,15 +159,6 @@ class _ConsoleTask:
             self._display.console.print(self._display.make_tasks_table([task]))
         self._display.remove_task(self._task)
         self._owner._closed()
-
-
-def wrapped(text: str, width: int) -> str:
-    """A line broken between words for a terminal, what follows indented; a log file gets it whole."""
-    indent = text[: len(text) - len(text.lstrip())]
-    parts = textwrap.wrap(
-        text, max(width, 40), subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(parts)
 
 
 def parse_duration(text: str) -> float:

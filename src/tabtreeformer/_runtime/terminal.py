@@ -1,9 +1,12 @@
-"""Text that a terminal can be trusted with, whoever wrote it."""
+"""Text that a terminal can be trusted with, whoever wrote it, and that is easy to read in a narrow one."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 import unicodedata
+from typing import TextIO
 
 
 def printable(text: object) -> str:
@@ -16,3 +19,18 @@ def printable(text: object) -> str:
 
 def _escaped(character: str) -> str:
     return json.dumps(character)[1:-1]  # in the way of JSON, so that JSON stays JSON
+
+
+def wrapped(text: str, width: int) -> str:
+    """A line broken between words, what follows indented."""
+    indent = text[: len(text) - len(text.lstrip())]
+    parts = textwrap.wrap(
+        text, max(width, 40), subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts)
+
+
+def line_for(stream: TextIO, text: str) -> str:
+    """A line of trusted characters: broken between words for a terminal, whole for a file."""
+    line = printable(text)
+    return wrapped(line, shutil.get_terminal_size().columns) if stream.isatty() else line

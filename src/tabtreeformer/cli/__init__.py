@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import signal
 import sys
 import threading
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .._runtime.progress import wrapped
+from .._runtime.terminal import line_for
 from .._version import __version__
 from ..errors import ReadingWarning, TabTreeFormerError
 from .attack import attack
@@ -151,8 +150,7 @@ _UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__na
 
 def _say(message: str) -> None:
     """One line; in a terminal it is broken between words."""
-    text = "ttf: " + " ".join(message.split())
-    typer.echo(wrapped(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text, err=True)
+    typer.echo(line_for(sys.stderr, "ttf: " + " ".join(message.split())), err=True)
 
 
 def _fail(message: str) -> None:

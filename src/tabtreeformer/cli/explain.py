@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
 
+from .._runtime.terminal import line_for, printable
 from .options import Model
 
 
@@ -29,10 +31,10 @@ def explain(
     columns = codec.laws.explain()
     if as_json:
         plain = {"laws": list(codec.texts), "columns": {str(name): words for name, words in columns.items()}}
-        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        typer.echo(printable(json.dumps(plain, indent=2, ensure_ascii=False)))
         return
     for text in (*codec.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in codec.rules.texts)):
-        typer.echo(text)
+        typer.echo(line_for(sys.stdout, text))
     width = max(len(str(name)) for name in columns)
     for name, words in columns.items():
-        typer.echo(f"{name!s:{width}}  {words}")
+        typer.echo(line_for(sys.stdout, f"{name!s:{width}}  {words}"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .._runtime.terminal import printable
+from .._runtime.terminal import line_for, printable
 from .options import Model
 
 
@@ -35,29 +36,25 @@ def _show(path: Path, summary: dict[str, Any]) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     megabytes = path.stat().st_size / 2**20
-    console.print(
-        Text(printable(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {_rows(summary)} rows"))
-    )
+    _say(f"{path}  {megabytes:.1f} MB, preset {summary['preset']}, learned {_rows(summary)} rows")
     if not summary["networks"]:
-        console.print(
-            Text(printable(f"trees      no network, at least {summary['config']['forest']['leaf_rows']} rows per leaf"))
-        )
+        _say(f"trees      no network, at least {summary['config']['forest']['leaf_rows']} rows per leaf")
     else:
-        _show_networks(console, summary)
-    console.print(Text(printable(f"written by tabtreeformer {summary['versions']['tabtreeformer']}")))
+        _show_networks(summary)
+    _say(f"written by tabtreeformer {summary['versions']['tabtreeformer']}")
     if level := known_level(summary):
-        console.print(Text(printable(f"privacy    {level_line(level)}")))
+        _say(f"privacy    {level_line(level)}")
     if failed(summary):
-        console.print(Text(printable(f"privacy    FAIL: {reasons_of(summary['privacy'])}")))
+        _say(f"privacy    FAIL: {reasons_of(summary['privacy'])}")
     if file_leaks(summary):
-        console.print(Text(printable(f"this file  FAIL, share rows instead: {reasons_of(summary['privacy']['file'])}")))
+        _say(f"this file  FAIL, share rows instead: {reasons_of(summary['privacy']['file'])}")
     table = Table("column", "kind", "dtype", "ids", box=None, header_style="bold")
     for column in summary["columns"]:
         ids = " + ".join(str(size) for size in column["ids"])
         table.add_row(*(Text(printable(cell)) for cell in (column["name"], column["kind"], column["dtype"], ids)))
     console.print(table)
     for text in summary["laws"]:
-        console.print(Text(printable(text)))
+        _say(text)
 
 
 def _rows(summary: dict[str, Any]) -> str:
@@ -66,21 +63,19 @@ def _rows(summary: dict[str, Any]) -> str:
     return f"{rows} of {summary['of_rows']:,}" if "of_rows" in summary else rows
 
 
-def _show_networks(console: Any, summary: dict[str, Any]) -> None:
-    from rich.text import Text
+def _say(text: str) -> None:
+    typer.echo(line_for(sys.stdout, text))
 
+
+def _show_networks(summary: dict[str, Any]) -> None:
     tree = f"{summary['tree_model']}, {summary['trees']} trees"
     if summary["trees"] and summary["tree_target"] is not None:
         tree += f" predicting {summary['tree_target']!r}"
-    console.print(Text(printable(f"trees      {tree}")))
+    _say(f"trees      {tree}")
     networks = f"{summary['networks']} networks of {summary['parameters']:,} parameters"
-    console.print(
-        Text(f"networks   {networks}, {summary['length']} tokens per row, {summary['vocabulary']:,} known tokens")
-    )
+    _say(f"networks   {networks}, {summary['length']} tokens per row, {summary['vocabulary']:,} known tokens")
     for run in summary["training"]:
         loss = f", validation loss {min(v[2] for v in run['validations']):.4f}" if run["validations"] else ""
         kept = f", weights of step {run['best_step']}" if run["best_step"] else ""
         rate = run["rows"] / run["seconds"] if run["seconds"] else 0
-        console.print(
-            Text(printable(f"training   {run['name']}: {run['steps']} steps, {rate:,.0f} rows/s{loss}{kept}"))
-        )
+        _say(f"training   {run['name']}: {run['steps']} steps, {rate:,.0f} rows/s{loss}{kept}")

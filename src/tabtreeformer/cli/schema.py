@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._runtime.progress import wrapped
+from .._runtime.terminal import wrapped
 from .columns import with_categories
 from .options import SOURCES, Categorical, Overwrite, Quiet, SourceOptions
 from .outputs import check_output, files_in
