@@ -28,7 +28,7 @@ def said(runs, controls=(), n_rows=5000):
 def test_the_verdict_names_the_best_of_those_that_do_not_leak():
     runs = [run("near", utility=0.0, dcr=0.001), run("good", utility=0.02, shape=0.99), run("quick", fit_seconds=1.0)]
     text = said(runs)
-    assert text[0] == "Signs of a leak, so not for passing on: near (distance test 0.001)."
+    assert text[0] == "Signs of a leak, do not share: near (distance test 0.001)."
     assert text[1].startswith("Most useful of those without a sign of a leak: good (utility loss 0.020)")
     assert "Most faithful: good" in text[2]
     assert text[3] == "Fastest: quick (2 s)."
@@ -37,10 +37,10 @@ def test_the_verdict_names_the_best_of_those_that_do_not_leak():
 
 def test_controls_do_not_compete_and_nothing_to_compare_is_said():
     runs = [run("identity", utility=0.0, membership=1.0)]
-    assert "nothing to compare" in said(runs, ["identity"])[0]
+    assert "No generator has finished" in said(runs, ["identity"])[0]
     assert leaks(table(runs), 5000) == {"identity": "membership 1.00"}
     assert leaks(table([run("holdout", membership=0.64)]), 90) == {}  # 18 held-out rows reach this by chance
-    assert said([run("near", dcr=0.0)])[-1] == "No generator is without a sign of a leak."
+    assert said([run("near", dcr=0.0)])[-1] == "Every generator shows signs of a leak."
 
 
 @pytest.mark.parametrize(("gap", "close"), [(0.005, True), (0.2, False)])

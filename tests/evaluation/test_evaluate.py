@@ -71,7 +71,7 @@ def test_returned_training_rows_fail_every_test_of_privacy(identity):
 
 def test_returned_training_rows_are_pointed_out_where_detection_falls_far_below_one_half(identity):
     assert identity.scores["detection"].value < 0.2
-    assert "rows of one table are in the other" in identity.scores["detection"].note
+    assert "rows of one table are also in the other" in identity.scores["detection"].note
 
 
 def test_independent_columns_have_shape_but_no_trend_and_are_detected(marginals, perfect):

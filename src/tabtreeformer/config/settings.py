@@ -43,11 +43,11 @@ class TreeConfig:
     """One of lightgbm, xgboost, catboost, decision_tree, none; or adversarial, which needs no target: it
     distinguishes real rows from rows with shuffled columns."""
     trials: int = 50
-    """Maximum number of trials in which Optuna searches the model's parameters before fitting; 0: no search."""
+    """Maximum number of Optuna trials to tune the tree model before fitting; 0: no tuning."""
     timeout_seconds: float | None = None
-    """Maximum time of the search; the trial under way is finished. null: no limit."""
+    """Maximum time for tuning; the current trial is finished. null: no limit."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of the tree library that are fixed, not searched, e.g. {"n_estimators": 50}."""
+    """Fixed parameters of the tree library, which are not tuned, e.g. {"n_estimators": 50}."""
 
     def __post_init__(self) -> None:
         one_of("tree.model", self.model, TREE_MODELS)
@@ -61,13 +61,13 @@ class TokenConfig:
     """How values become ids and back."""
 
     scheme: Literal["quantile", "atoms"] = "quantile"
-    """`quantile` is the paper's; `atoms` keeps repeated values exact and draws inside intervals for the rest."""
+    """`quantile` is the paper's; `atoms` keeps frequent values exactly and draws all others inside intervals."""
     bins: int = 10
-    """K-means bins per numeric column (the paper's K); with scheme `atoms` there are none: a number is one token."""
+    """K-means bins per numeric column (the paper's K); unused with scheme `atoms`, in which a number is one token."""
     quantiles: int = 1000
     """Quantiles per numeric column (the paper's Q); with scheme `atoms`, the maximum number of ids."""
     rare_floor: int = 0
-    """Rows that a category, an end of a range or an interval needs to be kept; 0 keeps them all (the paper)."""
+    """Minimum number of rows for keeping a category, an end of a range or an interval; 0 keeps all (the paper)."""
 
     def __post_init__(self) -> None:
         one_of("tokens.scheme", self.scheme, ("quantile", "atoms"))
@@ -81,7 +81,7 @@ class ModelConfig:
     """The transformer."""
 
     backbone: str = "gpt2"
-    """`gpt2` is our own decoder; `hf:gpt2`, `hf:llama`, … any causal model of transformers, from its config."""
+    """`gpt2` is our own decoder; `hf:gpt2`, `hf:llama`, … use a causal model of transformers, built from its config."""
     width: int = 256
     """Size of the residual stream."""
     feed_forward: int = 1024
@@ -93,18 +93,22 @@ class ModelConfig:
     dropout: float = 0.1
     """Dropout on embeddings, attention and residuals during training."""
     softmax: Literal["vocabulary", "allowed", "masked"] = "vocabulary"
-    """Over all tokens (the paper's network), or per slot over the ids that it may hold (the network of `auto`);
-    `masked` is that with values filled in random order, each seen from both sides, instead of read one by one."""
+    """`vocabulary`: over all tokens (the paper's network). `allowed`: per slot, over its own ids (the network of
+    `auto`). `masked`: as `allowed`, but values are filled in random order with bidirectional attention.
+    """
     pool: int = 1
     """With softmax `allowed`: number of trees whose leaves are summed into one prompt position."""
     functions: int = 12
     """With softmax `allowed`: number of smooth functions of an id's rank that embed the ids of a number."""
     copula: bool = False
-    """With softmax `allowed`: add to logits what the rank correlations with the columns before say about a number."""
+    """With softmax `allowed`: add the prediction of a Gaussian copula (rank correlations with earlier columns) to the
+    logits.
+    """
     quantile_embedding: Literal["sigmoid", "tanh", "softsign", "ramp", "none", "raw"] = "sigmoid"
-    """With softmax `vocabulary`: the function of the ordered embeddings that quantile tokens start from (the paper:
-    `sigmoid`; `ramp` is piecewise linear); `none`: they start at random.
-    With the other networks: `raw` shows the standardised value of a number beside its id, all else does nothing."""
+    """With softmax `vocabulary`: initial ordered embeddings of quantile tokens (the paper: `sigmoid`; `ramp` is
+    piecewise linear); `none`: random. With the other networks: `raw` adds the standardised value of a number to its
+    embedding; all other values have no effect.
+    """
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of a Hugging Face config, e.g. {"num_key_value_heads": 2}."""
 
@@ -141,38 +145,42 @@ class TrainConfig:
     """How the two networks are trained."""
 
     steps: int = 5000
-    """Maximum number of optimiser steps of a network, the shared ones included (the paper's s)."""
+    """Maximum number of optimiser steps of a network, including the shared ones (the paper's s)."""
     batch_size: int = 128
     """Rows per step; halved when a GPU runs out of memory."""
     accumulate: int = 1
-    """Number of pieces in which the rows of a step pass through the network: less memory, same update."""
+    """Number of pieces into which the rows of a step are split: less memory, same update."""
     learning_rate: float = 5e-4
     """Peak learning rate of AdamW; it falls linearly to zero."""
     matrix_rate: float = 0.0
-    """Peak rate of Muon for the matrices between hidden states; rates then warm up and fall once over all steps.
+    """Peak learning rate of Muon for hidden matrices; rates then warm up and decay once over all steps.
 
-    0: AdamW moves all weights, and its rate falls in the shared start and again in each network (the paper).
+    0: AdamW updates all weights, and its rate decays in the shared start and again in each network (the paper).
     """
     shared_share: float = 0.1
-    """Maximum share of the steps before the two networks part; it is at most 20 passes over the rows (the paper)."""
+    """Maximum share of the steps in the shared start; it takes at most 20 passes over the rows (the paper)."""
     prompts: Literal["trained", "validated"] = "trained"
-    """Rows whose leaves prompt a network: those that it was trained on (the paper), or some that it never saw."""
+    """Source of a network's prompts: leaves of the rows that it was trained on (the paper), or of unseen rows."""
     margins: bool = False
-    """With model.softmax `allowed`: correct the shares of each column's values to the training rows' in the end."""
+    """With model.softmax `allowed`: after training, correct the shares of each column's values to those of the training
+    rows.
+    """
     validation_rows: int | None = None
-    """Maximum number of rows of the other half to validate on, drawn once; null: all."""
+    """Maximum number of validation rows from the other half, drawn once; null: all."""
     leaf_mask: tuple[float, float] = (0.5, 0.75)
-    """Range of the share of leaf tokens that is masked; drawn per row."""
+    """Range of the share of masked leaf tokens; drawn per row."""
     table_orders: float = 0.0
-    """With model.softmax `allowed`: share of the rows that are learned in table order; the others in any order."""
+    """With model.softmax `allowed`: share of the rows that are learned in table order; the others are learned in random
+    order.
+    """
     value_mask: tuple[float, float] = (0.25, 0.5)
-    """Range of the share of value tokens that is masked; drawn per row."""
+    """Range of the share of masked value tokens; drawn per row."""
     validate_every: int = 100
     """Steps between validations on the other half."""
     patience: int = 3
-    """Validations in succession without a better loss after which training stops."""
+    """Number of consecutive validations without a better loss after which training stops."""
     gap_limit: float | None = None
-    """Stop when a network finds its own rows likelier than others by more than this, in nats per row; null: never."""
+    """Stop if a network's own rows are likelier than others by more than this, in nats per row; null: never."""
     restore_best: bool = True
     """Keep the weights of the best validation instead of the last ones."""
     ordinal_loss: float = 0.005
@@ -213,13 +221,15 @@ class SampleConfig:
     temperature_numeric: float = 1.0
     """Temperature of bin and quantile tokens."""
     together: bool = False
-    """Draw rows in groups that come closer to the learned shares than rows drawn one by one; each row is as random."""
+    """Draw rows in groups, which match the learned shares better than independent rows; each single row is
+    as random.
+    """
     leaf_prompts: bool = True
-    """Prompt with leaves, masked as in training; otherwise every leaf is masked."""
+    """Use leaf prompts, masked as in training; otherwise every leaf is masked."""
     committee: float = 0.0
-    """Above 0 both networks draw each row together: by the mean of their logits near 0, up to their sum at 1."""
+    """Above 0, both networks draw each row together: near 0 by the mean of their logits, at 1 by their sum."""
     batch_size: int = 512
-    """Rows drawn at once; memory depends on this, not on the number of rows asked for."""
+    """Rows per batch; memory depends on this and not on the number of requested rows."""
 
     def __post_init__(self) -> None:
         for name in ("temperature_category", "temperature_numeric"):
@@ -232,10 +242,10 @@ class SampleConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ForestConfig:
-    """Trees that write by themselves, where no network does."""
+    """The preset `trees`, which uses no network."""
 
     leaf_rows: int = 20
-    """Each share that is written from describes at least this many rows: the dial between closeness and traces."""
+    """Minimum training rows per leaf: larger leaves reveal less about single rows and cost quality."""
 
     def __post_init__(self) -> None:
         _at_least("forest.leaf_rows", self.leaf_rows, 1)

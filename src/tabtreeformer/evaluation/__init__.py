@@ -1,6 +1,6 @@
-"""Are synthetic rows useful, faithful and safe? DataFrames in, scores out; the model is never seen.
+"""Scores of synthetic rows: useful, faithful, safe? DataFrames in, scores out; the model is not needed.
 
-scikit-learn, LightGBM and XGBoost are imported when a metric that needs them runs, not with this package.
+scikit-learn, LightGBM and XGBoost are imported only when a metric needs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every metric: how it is measured, what is good, and the tables that its references come from."""
+"""The registry of metrics: how each is measured, its goal, and the tables for its references."""
 
 from __future__ import annotations
 

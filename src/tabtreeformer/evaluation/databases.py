@@ -1,9 +1,9 @@
-"""Tables that belong together, real and synthetic: keys, numbers of children, columns, pairs within and across tables.
+"""Scores of linked tables: keys, numbers of children, columns, pairs within and across tables.
 
 The measures are those of SyntheRela: cardinality similarity, column shapes, pair trends within a table, trends of pairs
 whose columns are k links apart, and how well boosted trees distinguish parents with aggregated children from real ones.
-Rows in order have measures of their own, and parents are predicted from their children. Real units that nobody learned
-from, and children shuffled among parents, are measured the same way.
+Ordered rows have additional measures, and parents are predicted from their children. Unseen real units, and children
+shuffled among parents, are measured the same way for reference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIN_ROWS = 2
 
 @dataclass(frozen=True)
 class DatabaseScores:
-    """Scores of a synthetic database; 1 is best, all but `broken_keys`."""
+    """Scores of a synthetic database; 1 is best, except for `broken_keys`."""
 
     broken_keys: int
     """Keys that point to no row, or occur twice in the table that they are the key of."""
@@ -55,7 +55,7 @@ class DatabaseScores:
     utility: Mapping[str, float] = field(default_factory=dict)
     """By parent's column: how well it is predicted from children by trees that learned from these tables."""
     held_out: DatabaseScores | None = None
-    """The same for real tables that nobody learned from."""
+    """The same for unseen real tables."""
     independent: DatabaseScores | None = None
     """The same for the real tables with their children shuffled among parents."""
 
@@ -99,9 +99,9 @@ def evaluate_database(
     links
         Which columns point to which table.
     schemas
-        What the columns of the real tables are; inferred where not given.
+        Schemas of the real tables; inferred if not given.
     holdout
-        Real tables of units that nobody learned from: they are measured too, and parents are predicted on them.
+        Real tables of unseen units: they are measured too, and used to test the prediction of parents.
     orders
         The column by which the rows of a table are ordered, by table: lengths, spacing, order, autocorrelation and
         transitions are compared.

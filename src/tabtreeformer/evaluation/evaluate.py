@@ -1,4 +1,4 @@
-"""`evaluate`: every metric on one synthetic table, each number between its floor and its ceiling."""
+"""`evaluate`: all metrics for one synthetic table, each with floor and ceiling."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """All scores of a synthetic table, and how they were computed.
+    """The scores of a synthetic table, and how they were computed.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class Evaluation:
     """
 
     scores: Mapping[str, Score]
-    """By the name of the metric."""
+    """Scores by name of the metric."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Metrics that were asked for and could not be computed, each with the reason and the way out."""
+    """Requested metrics that could not be computed, each with the reason and the remedy."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Rows, columns, target and task, settings, versions, the time, and the seconds that each metric took."""
+    """Rows, columns, target, task, settings, versions, date, and seconds per metric."""
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -56,7 +56,7 @@ class Evaluation:
         return as_html(self)
 
     def plot(self, what: Literal["scores", "columns"] = "scores") -> Picture:
-        """Draw the scores or the columns; a notebook shows the picture.
+        """Plot the scores or the columns, e.g. in a notebook.
 
         Parameters
         ----------
@@ -134,34 +134,35 @@ def evaluate(
     Parameters
     ----------
     train
-        The rows that were learned from.
+        The training rows of the generator.
     test
-        Real rows that were not; None: no score has a ceiling, and metrics that need held-out rows are left out.
+        Real rows that the generator has not seen. If None, scores have no ceiling, and metrics that need held-out rows
+        are skipped.
     synthetic
-        The rows to score; any number of them, from any tool.
+        The rows to score, in any number and from any tool.
     target
         The column that downstream models predict, for `utility`.
     schema
-        Which columns count and what they are; inferred from `train` by default.
+        Which columns to compare and their kinds; by default inferred from `train`.
     metrics
         Names of metrics; all by default.
     remembered
-        An empty dict; passed again for other tables made from the same rows, with the same target, options and seed,
-        it saves computing again what depends on the real rows alone.
+        A cache: pass the same (initially empty) dict for several synthetic tables of the same real rows, target,
+        options and seed, to compute what depends on the real rows only once.
     progress
-        Where progress is reported.
+        Receives progress.
     utility
         `quick` (default) for evaluators with fixed settings, `tuned` for the paper's search.
     sensitive
-        Columns that attribute inference is tried on; all by default.
+        Columns to attack by attribute inference; by default all.
     max_queries, max_attacks
-        Maximum number of rows that distances are computed for (20,000), and of attacks of each kind (2,000).
+        Maximum number of rows for distances (20,000), and of attacks of each kind (2,000).
     references
-        False omits ceilings and floors, in a third of the time; "ceiling" omits the floors; True (default) neither.
+        False omits ceilings and floors and takes a third of the time; "ceiling" omits only the floors.
     confidence
-        Of the intervals; 0.95 by default.
+        Confidence level of the intervals; 0.95 by default.
     random_state
-        Seed of everything that is drawn; 0 by default.
+        Random seed; 0 by default.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def _scores(
     for name, reason in obstacles.items():
         context.progress.note(f"{name} is left out: {reason}")
     if "utility" in names and "utility" not in obstacles:
-        import_extra("xgboost", "eval")  # better reported now than after minutes of work
+        import_extra("xgboost", "eval")  # report it now and not after minutes of work
     floor = independent_columns(tables, np.random.default_rng((context.seed, 1))) if references is True else None
     scores, seconds = {}, {}
     for name in names:

@@ -1,4 +1,4 @@
-"""The tables that the synthetic one is compared with: real held-out rows, and independent columns."""
+"""The reference tables: real held-out rows, and independent columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Tables:
     def holdout(self) -> Table:
         """The held-out rows, for a metric that requires them."""
         if self.test is None:
-            raise ConfigError("this metric needs held-out rows; give a test table")
+            raise ConfigError("this metric needs held-out rows; pass a test table")
         return self.test
 
     def capped(self, most: int) -> str | None:

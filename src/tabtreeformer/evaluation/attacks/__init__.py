@@ -1,1 +1,1 @@
-"""Privacy: what synthetic rows reveal about the rows that they were learned from."""
+"""Privacy attacks: what synthetic rows reveal about the training rows."""

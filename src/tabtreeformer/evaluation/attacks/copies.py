@@ -1,4 +1,4 @@
-"""Rows that are in two tables, or twice in one."""
+"""Finds rows that are in two tables, or twice in one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found_in(queries: Table, reference: Table) -> NDArray[np.bool_]:
 
 
 def distinct(table: Table) -> Table:
-    """Return the table with equal rows taken once, in their order; rows of equal hash count as equal."""
+    """Return the table without duplicate rows, in their order; rows with equal hashes count as equal."""
     _, first = np.unique(_hashes(table), return_index=True)
     return table if len(first) == table.n_rows else table.take(np.sort(first))
 

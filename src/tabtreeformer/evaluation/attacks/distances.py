@@ -1,9 +1,9 @@
-"""Are the synthetic rows new, or are training rows hidden among them?
+"""Distance-based smoke tests: are the synthetic rows new, or do they repeat training rows?
 
-Three questions, none of which is enough alone: are they closer to the training rows than fresh real rows are (dcr)?
-Are some equal to training rows, or are more of those repeated than of the held-out rows (copies)? Is the closest
-training row suspiciously closer than the second (neighbour_ratio)? What an attacker could do with the rows is measured
-in other modules: `membership`, `singling_out`, `linkability`, `inference`.
+Three questions, none of which is enough alone. Are they closer to the training rows than held-out rows are (dcr)? Are
+some equal to training rows, or are more training rows repeated than held-out rows (copies)? Is the closest training row
+suspiciously closer than the second (neighbour_ratio)? Actual attacks are in other modules: `membership`,
+`singling_out`, `linkability`, `inference`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def neighbour_ratio(tables: Tables, context: Context) -> Measurement:
 def copies(tables: Tables, context: Context) -> Measurement:
     """Share of the synthetic rows that equal a training row in every column.
 
-    Where columns are few and coarse fresh real rows do so too, which is what the ceiling says.
+    With few, coarse columns unseen real rows do so too; the ceiling shows how often.
     """
     equal = found_in(tables.synthetic, tables.train)
     examples = np.flatnonzero(equal)[:CLOSEST].tolist()

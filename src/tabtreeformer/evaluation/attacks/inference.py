@@ -1,8 +1,8 @@
-"""Attribute inference: does the synthetic table reveal a value to somebody who knows all others of a row?
+"""Attribute inference: does the synthetic table reveal a value to an attacker who knows all other values of a row?
 
-Giomi et al. (PoPETs 2023), section 4.3: the synthetic row nearest in the known columns gives the guess. That some
-guesses are right says only that columns are related, which is what a synthetic table is for; the same attack on
-held-out rows says how many.
+Giomi et al. (PoPETs 2023), section 4.3: the guess is the value of the synthetic row nearest in the known columns. Some
+guesses are right simply because columns are related, which a synthetic table should preserve; the same attack on
+held-out rows shows how many.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOLERANCE, OF_RANGE = 0.05, 0.01
 COMMON = (0.01, 0.99)
 """Quantiles of training and held-out dates together that bound their common range: one outlying date moves neither."""
 MAX_SECRETS = 20
-"""Columns that are attacked where none are named."""
+"""Maximum number of attacked columns if none are named."""
 
 
 def inference(tables: Tables, context: Context) -> Measurement:
@@ -34,7 +34,7 @@ def inference(tables: Tables, context: Context) -> Measurement:
     """
     features = tables.train.features
     if len(features) < 2:
-        return Measurement(float("nan"), {}, "a table of one column leaves nothing to infer it from")
+        return Measurement(float("nan"), {}, "a table of one column has nothing to infer it from")
     secrets, note = _secrets(len(features), context)
     rng = context.rng()
     space = Gower(tables.synthetic, tables.train, tables.holdout)
@@ -73,7 +73,7 @@ def _secrets(n_columns: int, context: Context) -> tuple[list[int], str | None]:
         return places, None
     first = [] if context.target is None else [context.target]
     chosen = [*first, *(place for place in places if place not in first)][:MAX_SECRETS]
-    return chosen, f"{MAX_SECRETS} of {n_columns} columns were attacked; name those that matter as sensitive"
+    return chosen, f"{MAX_SECRETS} of {n_columns} columns were attacked; name the important ones as sensitive"
 
 
 def _slack(tables: Tables, place: int) -> float | None:

@@ -1,7 +1,7 @@
-"""Linkability: does the synthetic table help to join two tables that hold different columns of the same people?
+"""Linkability: does the synthetic table help to join two tables with different columns of the same people?
 
 Giomi et al. (PoPETs 2023), section 4.2: an attacker has some columns of each row in one table and the others in a
-second. For each half the nearest synthetic row is looked for; where both halves lead to the same one, they are linked.
+second one. The nearest synthetic row of each half is found; if both halves lead to the same one, they are linked.
 """
 
 from __future__ import annotations

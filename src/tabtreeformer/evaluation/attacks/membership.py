@@ -1,7 +1,7 @@
-"""Can members of the training rows be recognised? By closeness to the synthetic table, or by any other score per row.
+"""Membership inference: can training rows be recognised, by distance to the synthetic table or any other score per row?
 
-An average over all rows (AUC) hides an attack that is sure of a few people and lost with the rest; the share of members
-found while one in a hundred others is accused does not (Carlini et al., "Membership Inference Attacks From First
+The AUC is an average, which hides an attack that identifies a few people with certainty and fails for the rest. The
+share of members found at 1 % false positives does not (Carlini et al., "Membership Inference Attacks From First
 Principles", 2022).
 """
 
@@ -29,7 +29,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipAttack:
-    """How well a score distinguishes members from others."""
+    """The success of a membership attack by a score."""
 
     auc: float
     auc_interval: tuple[float, float]
@@ -62,11 +62,11 @@ def membership_attack(
     confidence: float = CONFIDENCE,
     random_state: int | np.random.Generator = 0,
 ) -> MembershipAttack:
-    """Attack by scores, one per row, that should be high for training rows, e.g. log-likelihoods or negative losses.
+    """Attack by one score per row that should be high for training rows, e.g. log-likelihoods or negative losses.
 
-    `others` are scores of rows that the model never saw, computed in the same way. A likelihood says little by itself,
-    as some rows are likely under any model; the attack grows stronger with a score that is calibrated for each row, as
-    the log-likelihood under the model minus that under one trained without the row.
+    `others` are scores of unseen rows, computed in the same way. A plain likelihood is a weak score, because some rows
+    are likely under any model. A calibrated score is stronger, e.g. the log-likelihood under the model minus that under
+    one trained without the row.
     """
     inside, outside = (_finite(scores, who) for scores, who in ((members, "members"), (others, "others")))
     if not 0 < false_positives < 1:
@@ -87,10 +87,10 @@ def membership_attack(
 
 
 def membership(tables: Tables, context: Context) -> Measurement:
-    """How well closeness to the synthetic table distinguishes training rows from held-out rows (AUC); 0.5: not at all.
+    """AUC of telling training rows from held-out rows by their distance to the synthetic table; 0.5 is chance.
 
-    The space is learned from the synthetic table, which is all that an attacker has. Learned from the training rows it
-    would stretch just where those lie, and put members farther away than others even if nothing had leaked.
+    The metric is learned from the synthetic table, which is all that an attacker has. If it were learned from the
+    training rows, it would stretch around them and put members farther away than others even without a leak.
     """
     rng = context.rng()
     space = Space(tables.synthetic)

@@ -1,9 +1,9 @@
-"""Are rows that were learned from repeated among the released ones, exactly or nearly, more often than others are?
+"""Repeated rows: does the released table repeat training rows, exactly or nearly, more often than other rows?
 
-A candidate is repeated where a released row is at most a tenth as far from it as the nearest other candidate. Whether
-it is does not depend on who was learned from, so that without a leak members and others are repeated equally often,
-and counting them is an exact test: a few copies among thousands of rows, which no mean shows, are many more members
-than others. Candidates with a twin among the others count on neither side: their values are nobody's own.
+A candidate is repeated if a released row is at most a tenth as far away as the nearest other candidate. Without a leak
+this does not depend on membership, so members and others are repeated equally often and comparing the counts is an
+exact test. It detects a few copies among thousands of rows, which no mean shows. Candidates with a twin among the
+others are ignored.
 
 Shapes: `N` candidates, `R` reference rows.
 """
@@ -28,9 +28,9 @@ BLOCK_CELLS = 1 << 17
 
 
 def repeated(population: Table, n_members: int, released: Table, n_learned: int) -> dict[str, Any]:
-    """How many members, which come first in the population, and how many others are repeated.
+    """Count the repeated members (first in the population) and the repeated others.
 
-    `copies` is the share of the released rows that would have to be copies of the `n_learned` rows to explain it.
+    `copies` is the share of copies of the `n_learned` rows among the released rows that would explain it.
     """
     released = released.take(slice(MAX_RELEASED))
     own = nearest(population, population, 2)[:, 1]

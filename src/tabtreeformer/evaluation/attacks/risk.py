@@ -1,8 +1,8 @@
-"""How far an attack on training rows gets beyond the same attack on rows that the model never saw.
+"""The risk of an attack: its success on training rows beyond its success on unseen rows.
 
-Some of what an attacker learns is true of anybody of that kind, in the table or not. Only the excess is a leak: the
-share of the guesses left open by the attack on held-out rows that the attack on training rows gets right (Giomi et al.,
-"A Unified Framework for Quantifying Privacy Risk in Synthetic Data", PoPETs 2023, section 4).
+Some of what an attacker learns is true of whole groups of people, in the table or not. Only the excess is a leak: of
+the guesses that the attack on held-out rows gets wrong, the share that the attack on training rows gets right (Giomi et
+al., "A Unified Framework for Quantifying Privacy Risk in Synthetic Data", PoPETs 2023, section 4).
 """
 
 from __future__ import annotations

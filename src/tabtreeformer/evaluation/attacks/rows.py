@@ -1,16 +1,17 @@
-"""How much released rows reveal about who was learned from: an attack by density, calibrated by shadow tables.
+"""The density attack: which rows were in the training table, given released rows? Calibrated with shadow tables.
 
 The attacker has released rows, knows the schema, and has rows of the same population. It
 
-1. refits a density on the released rows: one tree per column over the columns before it, shares smoothed towards the
-   parent node;
-2. takes the log-likelihood of each candidate row under it;
-3. subtracts what the same row scores under shadow tables whose makers lacked it, and divides by their spread.
+1. fits a density to the released rows: one tree per column given the columns before it, smoothed towards the parent
+   node;
+2. computes the log-likelihood of each candidate row;
+3. subtracts the mean of the row's log-likelihoods under shadow tables whose generators lacked it, and divides by their
+   spread.
 
-A member scores higher than a non-member where the released rows carry a trace of it. Shadow tables are written by trees
-on random halves of the population: as good for this as retrained networks, and a thousand times cheaper. Halves come in
-pairs, one the rest of the other, so that half of the shadows lacked any one row. Distances see hardly anything of what
-this attack sees.
+Members score higher than others if they left a trace in the released rows. Shadow tables are written by trees fitted to
+random halves of the population: as good for this as retrained networks, and a thousand times cheaper. Halves come in
+complementary pairs, so half of the shadows lack any given row. Distance-based attacks miss most of what this attack
+detects.
 
 Shapes: `N` rows of the population, `D` columns.
 """
@@ -34,9 +35,9 @@ from .risk import CONFIDENCE
 
 Floats = NDArray[np.float64]
 N_SHADOWS, FEW_SHADOWS, MANY_ROWS = 16, 8, 20_000
-"""Shadow tables; half as many for a population of many rows, of which each says more."""
+"""Number of shadow tables; half as many for a large population."""
 REFERENCE_SHADOWS = 4
-"""Shadow tables for real held-out rows, of which any attack recognises nobody."""
+"""Number of shadow tables for the reference of real held-out rows."""
 SHADOW_LEAF = 40
 """Rows per leaf of the trees that write shadow tables."""
 DENSITY_IDS, SHADOW_IDS = 60, 300
@@ -45,15 +46,15 @@ MIN_INTERVAL = 5
 """Rows per interval at least."""
 DENSITY_SMOOTHING, DENSITY_UNSEEN = 2.0, 0.5
 MIN_DENSITY_LEAF, LEAVES = 10, 100
-"""The density has at least the larger of this many rows and a hundredth of them per leaf."""
+"""Minimum rows per leaf of the density: this number, or a hundredth of the rows if larger."""
 DENSITY_GROWN = 5_000
-"""Released rows that the splits of the density are chosen on; all of them are counted."""
+"""Released rows used to choose the splits of the density; all of them are counted."""
 SHARE_FLOOR, SPREAD_FLOOR = 1e-6, 0.3
 """What is added to each share, and to the spread of a row's shadow scores."""
 MORE, MORE_ROWS = 10, 50_000
 """Where more rows are released than were learned from: multiples of them that are attacked, and the maximum of rows."""
 MAX_ROWS = 25_000
-"""Members, others and released rows that an attack looks at, each at most."""
+"""Maximum members, others and released rows of an attack, each."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Intervals:
 
 
 def log_likelihood(released: Table, candidates: Table, seed: np.random.SeedSequence) -> Floats:
-    """Log-likelihood of candidate rows under a density that is refitted on released rows (N,)."""
+    """Log-likelihood of candidate rows under a density fitted to released rows (N,)."""
     intervals = Intervals.learn(released, DENSITY_IDS)
     leaf_rows = max(MIN_DENSITY_LEAF, released.n_rows // LEAVES)
     settings = ForestSettings(
@@ -127,7 +128,7 @@ def log_likelihood(released: Table, candidates: Table, seed: np.random.SeedSeque
 
 
 def shadow_table(learned: Table, n_rows: int, leaf_rows: int, seed: np.random.SeedSequence) -> Table:
-    """Rows that trees would release after learning from a table."""
+    """Rows drawn from trees fitted to a table."""
     grown, drawn = seed.spawn(2)
     intervals, rng = Intervals.learn(learned, SHADOW_IDS), np.random.default_rng(drawn)
     settings = ForestSettings(leaf_rows=leaf_rows, smoothing=0.0, scores=False)
@@ -137,7 +138,7 @@ def shadow_table(learned: Table, n_rows: int, leaf_rows: int, seed: np.random.Se
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What each row of a population scores where it was not learned from: mean and spread over shadow tables (N,)."""
+    """Mean and spread of each row's score over shadow tables that lacked it (N,)."""
 
     population: Table
     mean: Floats
@@ -202,7 +203,7 @@ class Calibration:
 
 
 def outcome(scores: Floats, n_members: int, confidence: float = CONFIDENCE) -> dict[str, Any]:
-    """How well scores, members first, distinguish members from others; true positives at 1 % and 10 % false."""
+    """The success of an attack by scores, members first; true positives at 1 % and 10 % false positives."""
     inside, outside = scores[:n_members], scores[n_members:]
     at_1, at_10 = (
         membership_attack(inside, outside, false_positives=share, confidence=confidence) for share in (0.01, 0.1)
@@ -215,10 +216,10 @@ def outcome(scores: Floats, n_members: int, confidence: float = CONFIDENCE) -> d
 
 
 def density_attack(tables: Tables, context: Context) -> Measurement:
-    """How well a density that is refitted on the synthetic rows distinguishes training rows from held-out rows (AUC).
+    """AUC of telling training rows from held-out rows by a density fitted to the synthetic rows; 0.5 is chance.
 
-    0.5 is not at all. The attacker gets as many synthetic rows as were learned from, where there are as many; where
-    there are at least twice as many, the breakdown has the attack on up to ten times as many too.
+    The attacker gets as many synthetic rows as there are training rows, if available. If there are at least twice as
+    many, the breakdown has the attack on up to ten times as many too.
     """
     rng = context.rng()
     members, others = (table.sample(MAX_ROWS, rng) for table in (tables.train, tables.holdout))

@@ -1,9 +1,8 @@
-"""Singling out: do predicates that one synthetic row satisfies turn out to isolate exactly one real row?
+"""Singling out: do predicates that isolate one synthetic row also isolate exactly one real row?
 
 Giomi et al. (PoPETs 2023), section 4.1, after Cohen and Nissim. Univariate predicates name a value that one synthetic
 row has, or an extreme; multivariate ones take a synthetic row and a few of its columns, numbers by "at least" above the
-median and "at most" below it. That a predicate isolates somebody happens by luck as well, in any table of that size:
-the attack on held-out rows says how often.
+median and "at most" below it. Predicates can also isolate a row by luck; the attack on held-out rows shows how often.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def singling_out(tables: Tables, context: Context) -> Measurement:
         advance(1)
     modes = {mode: predicates for mode, predicates in found.items() if len(predicates) >= FEWEST}
     if not modes:
-        return Measurement(float("nan"), {"modes": {}}, "hardly any synthetic row can be singled out")
+        return Measurement(float("nan"), {"modes": {}}, "hardly any synthetic row can be isolated")
     risks = {}
     for mode, predicates in modes.items():
         guesses = at_random(synthetic, len(predicates), 1 if mode == "univariate" else width, rng)

@@ -1,4 +1,4 @@
-"""Generators side by side: the same rows, the same split, the same evaluation, each in a process of its own."""
+"""Compare generators: the same rows, split and evaluation, each in a separate process."""
 
 from __future__ import annotations
 

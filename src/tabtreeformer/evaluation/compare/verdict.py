@@ -46,15 +46,15 @@ def sentences(frame: pd.DataFrame, runs: Sequence[Run], controls: Sequence[str],
     """The verdict on a comparison."""
     rivals = frame.drop(index=[name for name in controls if name in frame.index])
     if rivals.empty:
-        return ["No generator has finished, so there is nothing to compare yet."]
+        return ["No generator has finished yet."]
     leaky = leaks(rivals, n_rows)
     safe = rivals.drop(index=list(leaky))
     said = []
     if leaky:
         listed = "; ".join(f"{name} ({why})" for name, why in leaky.items())
-        said.append(f"Signs of a leak, so not for passing on: {listed}.")
+        said.append(f"Signs of a leak, do not share: {listed}.")
     if safe.empty:
-        return [*said, "No generator is without a sign of a leak."]
+        return [*said, "Every generator shows signs of a leak."]
     what = "" if not leaky else " of those without a sign of a leak"
     scores: Mapping[str, tuple[pd.Series, str, bool]] = {
         "Most useful": (safe["utility"], "utility loss {:.3f}", False),

@@ -1,6 +1,6 @@
 """Detection: can a classifier distinguish synthetic rows from real ones?
 
-It sees all columns together, and so finds what Shape and Trend, which see one and two at a time, must miss.
+It uses all columns together, so it detects what Shape and Trend miss with one and two columns.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def detection(tables: Tables, context: Context) -> Measurement:
 def _note(tables: Tables, value: float) -> str | None:
     """Return what the reader must know besides the number."""
     if value < TWINS:
-        return "far below one half: rows of one table are in the other too, and were learned as belonging there"
+        return "far below 0.5: rows of one table are also in the other, so the classifier learns the wrong label"
     if min(tables.train.n_rows, tables.synthetic.n_rows) > MAX_ROWS:
         return f"measured on {MAX_ROWS:,} rows drawn from each table"
     return None

@@ -1,7 +1,7 @@
-"""Laws: what always, or nearly always, holds in the training rows, and how often it holds in others.
+"""Laws of the training rows, and how often they hold in other rows.
 
-Shape and Trend do not see whether a total is the sum of its parts. Laws are found in the training rows, whatever
-wrote the synthetic ones, and each is checked row by row.
+Shape and Trend do not detect whether a total is the sum of its parts. Laws are found in the training rows and checked
+in every row, independently of the generator.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def laws(tables: Tables, context: Context) -> Measurement:
     """Mean share of rows that keep a law, over all laws of the training rows."""
     found = found_laws(tables, context)
     if not found:
-        return Measurement(np.nan, {"laws": []}, "no law was found in the training rows")
+        return Measurement(np.nan, {"laws": []}, "no laws were found in the training rows")
     frame = as_frame(tables.synthetic.sample(MAX_ROWS, context.rng()), tables.train)
     holdout = None if tables.test is None else as_frame(tables.test.sample(MAX_ROWS, context.rng()), tables.train)
     records = [_record(own, frame, holdout) for own in found]

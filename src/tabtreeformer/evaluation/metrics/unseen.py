@@ -1,7 +1,7 @@
-"""Quality against rows that were not learned from.
+"""Quality on unseen rows.
 
-Against training rows a table of copies scores best; against held-out rows it cannot score better than the training rows
-themselves do there, which is the reference of these scores.
+Compared with training rows, a table of copies scores best. Compared with held-out rows, it cannot score better than the
+training rows, which are the reference for these scores.
 """
 
 from __future__ import annotations

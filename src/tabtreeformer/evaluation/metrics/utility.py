@@ -1,4 +1,4 @@
-"""Utility: does a model that learned from synthetic rows predict real ones as well as one that learned from real rows?
+"""Utility: does a model trained on synthetic rows predict real ones as well as one trained on real rows?
 
 Train on synthetic, test on real (TSTR), as in the paper.
 """

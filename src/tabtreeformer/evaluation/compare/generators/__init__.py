@@ -48,7 +48,7 @@ def _control(name: str, file: str | None, note: str) -> GeneratorSpec:
 
 
 CONTROLS: Sequence[GeneratorSpec] = (
-    _control("holdout", None, "real rows that no generator saw, fewer of them"),
+    _control("holdout", None, "unseen real rows (fewer)"),
     _control("identity", "identity.py", "the training rows themselves"),
     _control("marginals", "marginals.py", "each column drawn independently"),
     _control("bootstrap", "bootstrap.py", "training rows drawn with replacement, plus noise"),
