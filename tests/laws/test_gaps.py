@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabtreeformer.data.schema import Schema
 from tabtreeformer.errors import SchemaError
-from tabtreeformer.laws import Frame, implication
+from tabtreeformer.laws import Frame, find_laws, implication
 from tabtreeformer.laws import gaps as together
 
 from .planted import noise, round_trip, search, shuffled, texts
@@ -84,6 +84,21 @@ def test_gaps_that_are_nested_need_fewer_rows_than_other_implications():
     left[np.flatnonzero(np.isnan(flown))[:40]] = np.nan
     df = pd.DataFrame({"left": left, "flown": flown, "kind": r.choice(["a", "b"], 3000)})
     assert texts(implication.find, df) == ["flown is missing where left is missing"]
+
+
+def test_where_a_total_is_nothing_its_parts_are_too_though_few_rows_have_none():
+    r = np.random.default_rng(0)
+    part = np.where(r.random(2000) < 0.2, 0, r.integers(1, 90, 2000) * 10)
+    kind = r.choice(["slab", "brick", "wood"], 2000)
+    kind[:60], part[:60] = "none", 0
+    total = np.where(kind == "none", 0, part + r.integers(1, 50, 2000) * 10)
+    df = pd.DataFrame({"kind": kind, "part": part, "total": total})
+    schema = Schema.infer(df)
+    laws = find_laws(schema.validate(df), schema, floor=5, rng=np.random.default_rng(0))
+    rows = laws.restore(df.apply(lambda column: r.permutation(column)), r)
+    assert {"total = 0 exactly where kind = 'none'", "total >= part"} <= set(laws.texts)
+    assert ((rows["total"] == 0) == (rows["kind"] == "none")).all()
+    assert (rows["total"] >= rows["part"]).all()
 
 
 def test_rows_that_break_an_implication_are_put_right():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from .area import Area
 from .base import Frame, Law, Name
 from .computed import Computed
 from .correcting import Correcting
+from .follows import following
 from .forms import FORMS
 from .gaps import Together
 from .laws import Laws, in_order, must_precede, replaces
@@ -191,35 +191,13 @@ def _link(
     later: dict[int, set[int]],
     schema: Schema,
 ) -> None:
-    """Add the orders that follow from one and those that move the same column the other way, where they are learned.
-
-    Where a total is at least a part, and a limit at least the total, the limit must be at least the part: otherwise no
-    total is right, and the second order would undo the first.
-    """
-    for law in _between(fresh.law, [c.law for c in chosen]):
+    """Add what follows from a law and those that move the same column, where it is learned."""
+    for law in following(fresh.law, [c.law for c in chosen]):
         candidate = replace(fresh, law=law)
         exact = any(name in owners and owners[name].exact for name in law.writes)
         if not exact and not _circles(chosen, candidate, later, schema):
             chosen.append(candidate)
             _link(chosen, candidate, owners, later, schema)
-
-
-def _between(fresh: Law, chosen: Sequence[Law]) -> list[AtLeast]:
-    """The orders that follow from one and those that move the same column the other way, except those that are kept."""
-    orders = [law for law in chosen if _always(law)]
-    found: dict[tuple[Name, Name], AtLeast] = {}
-    for other in orders if _always(fresh) else ():
-        if isinstance(fresh, AtLeast) and other.writes == fresh.writes and other.downward != fresh.downward:
-            down, up = (fresh, other) if fresh.downward else (other, fresh)
-            for low in up.lowers:
-                kept = any(law.target == down.target and low in law.lowers for law in orders)
-                if low != down.target and not kept:
-                    found[down.target, low] = AtLeast(down.target, (low,), downward=True)
-    return list(found.values())
-
-
-def _always(law: Law) -> TypeGuard[AtLeast]:
-    return isinstance(law, AtLeast) and not law.near and not law.zero
 
 
 def is_turned(own: Law, law: Law) -> bool:
