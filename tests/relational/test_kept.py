@@ -88,7 +88,7 @@ def test_numbers_of_children_keep_their_sum():
     [
         ({"keep": "region"}, "keep takes a list"),
         ({"keep": ["regions"]}, "keep names a table 'regions'"),
-        ({"keep": ["orders"]}, "belongs to 'customers'"),
+        ({"keep": ["orders"]}, "has the parent 'customers'"),
         ({"keep": ["region"], "unit": "region"}, "are protected"),
     ],
 )
