@@ -151,7 +151,7 @@ class TextOptions:
     encoding: Annotated[
         str | None,
         typer.Option(
-            help="Encoding of a text file, e.g. latin-1; by default from its byte-order mark, else UTF-8.",
+            help="Encoding of a text file, e.g. latin-1; by default from its byte-order mark, else UTF-8 or cp1252.",
             show_default=False,
         ),
     ] = None
