@@ -118,13 +118,13 @@ def _panel(panel: Any, means: pd.DataFrame, metric: str) -> None:
         panel.plot(dial[:, 0], dial[:, 1], color=WRITERS["trees"][1], linewidth=1.5)
     for name, (x, y) in centres.items():
         panel.scatter([x], [y], s=70, color=WRITERS[name][1], zorder=3)
-        left = name == "auto"  # its neighbours are to the right
+        below = name == "auto"  # its neighbours are above and to the right
         panel.annotate(
             WRITERS[name][0],
             (x, y),
-            xytext=(-8, -12) if left else (7, 6),
+            xytext=(0, -16) if below else (7, 6),
             textcoords="offset points",
-            ha="right" if left else "left",
+            ha="center" if below else "left",
             fontsize=9,
             color=WRITERS[name][1],
         )
