@@ -386,3 +386,15 @@ def test_a_table_as_people_have_them_goes_all_the_way(run, tmp_path):
     assert "missing: " in page
     code, out, _ = run("inspect", "m.tabtree")
     assert "every row keeps: end >= start" in out
+
+
+def test_no_control_character_of_a_table_reaches_a_terminal(run, tmp_path):
+    """Column names and values of a stranger's table could clear the screen or forge lines."""
+    rows = [[k % 9, k % 9 * 2, "p\x1b[31m" if k % 2 else "q\x9b"] for k in range(60)]
+    pd.DataFrame(rows, columns=["a\x1b[2Jb", "same\x9b", "x\u202ey"]).to_csv(tmp_path / "t.csv", index=False)
+    commands = (["fit", "t.csv", "--preset", "trees", "-o", "t.tabtree", "--privacy", "off"], ["schema", "t.csv"])
+    for words in (*commands, ["explain", "t.tabtree"], ["explain", "t.tabtree", "--json"]):
+        code, out, err = run(*words)
+        assert code == 0
+        assert "[2Jb" in out + err
+        assert not {"\x1b", "\x9b", "\u202e"} & set(out + err)

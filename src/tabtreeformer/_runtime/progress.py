@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ..errors import ConfigError
 from .durations import duration
 from .notebook_progress import NotebookProgress, in_notebook
-from .terminal import wrapped
+from .terminal import printable, wrapped
 
 
 class Task(Protocol):
@@ -97,6 +97,7 @@ class Console:
     def note(self, message: str) -> None:
         from rich.console import Console as RichConsole
 
+        message = printable(message)
         if in_notebook():
             print(message, file=sys.stderr)  # noqa: T201 (rich would make a block of HTML of each line)
             return

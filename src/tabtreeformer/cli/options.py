@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._runtime.terminal import printable
+
 if TYPE_CHECKING:
     from ..synthesizer import TabTreeFormer
 
@@ -77,7 +79,7 @@ class RuntimeOptions:
     def echo(self, message: str, err: bool = False) -> None:
         """Print a line, unless `--quiet` was given."""
         if not self.quiet:
-            typer.echo(message, err=err)
+            typer.echo(printable(message), err=err)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._runtime.terminal import wrapped
+from .._runtime.terminal import printable, wrapped
 from .columns import with_categories
 from .options import SOURCES, Categorical, Overwrite, Quiet, SourceOptions
 from .outputs import check_output, files_in
@@ -105,7 +105,7 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
     for column in found.columns:
         shown = () if df is None else (f"{df[column.name].isna().mean():.1%}", _examples(df[column.name]))
         kind = column.kind if column.meaning is None else f"{column.kind} ({column.meaning})"
-        rows.append((str(column.name), kind, column.dtype, *shown, column.why))
+        rows.append(tuple(map(printable, (column.name, kind, column.dtype, *shown, column.why))))
     if console.width < WIDE:
         _show_narrow(console, names, rows)
     else:
@@ -113,7 +113,7 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
         for row in rows:
             table.add_row(*map(Text, row))
         console.print(table)
-    for text in said:
+    for text in map(printable, said):
         console.print(Text(wrapped(text, console.width) if console.is_terminal else text))
 
 
