@@ -276,6 +276,7 @@ def test_a_sheet_is_not_written_where_other_sheets_would_be_lost(tmp_path):
         with pytest.raises(OutputError, match=r"its other sheets \(one, two\) would be lost; name another file"):
             write(f"{tmp_path}/book.xlsx#three")
     assert (tmp_path / "book.xlsx").read_bytes() == before
+    assert check_target("-", format="excel", sheet="three").is_pipe
     write_table(frame, f"{tmp_path}/single.xlsx#one")
     write_table(frame.iloc[:1], f"{tmp_path}/single.xlsx#one")
     assert len(read_table(tmp_path / "single.xlsx")) == 1

@@ -87,7 +87,8 @@ def write_excel(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 
 def check_excel(place: Place, options: TableOptions) -> None:
     """Say early that a sheet cannot be written."""
-    if (sheet := options.sheet or place.table) is not None:
+    sheet = options.sheet or place.table
+    if sheet is not None and not place.is_pipe:
         _refuse_loss(place, sheet)
 
 
