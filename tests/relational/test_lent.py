@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from tabtreeformer import RelationalTabTreeFormer
+from tabtreeformer.relational import gaps
+from tabtreeformer.relational.learned import filled
 
 
 def clinic(n: int = 200, seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -56,3 +58,18 @@ def test_rows_that_are_counted_keep_their_steps_in_time(model):
     assert (visits["number"] == place).all()
     steps = visits.groupby("patient_id")["day"].diff().dropna()
     assert (steps.dt.days == 30).mean() > 0.95  # the last ones end where enough rows do
+
+
+def test_a_gap_that_a_law_keeps_is_tried_once(monkeypatch):
+    real = clinic()
+    last = real["visits"].groupby("patient_id")["day"].max()
+    number = real["visits"].groupby("patient_id").size()
+    patients = real["patients"].assign(last=real["patients"]["id"].map(last))
+    patients["number"] = patients["id"].map(number).fillna(0).astype(int)
+    model = RelationalTabTreeFormer("trees", privacy="off", random_state=0, verbose=False)
+    model.fit({**real, "patients": patients})
+    calls = []
+    monkeypatch.setattr(gaps, "filled", lambda *asked: calls.append(len(asked[1])) or filled(*asked))
+    whole = model.impute({**real, "patients": patients}, random_state=0)
+    assert len(calls) == 1
+    pd.testing.assert_frame_equal(whole["visits"], real["visits"])

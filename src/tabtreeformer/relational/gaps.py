@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .._runtime.seeds import child
 from ..data.io.frames import take_in
@@ -35,8 +36,8 @@ def fill_gaps(
         order = table.plan.order
         if order is not None and tables[name][order].isna().any():
             raise SchemaError(f"column {order!r} of {name!r} orders its rows and has missing values; fill them first")
-        round_number = 0
-        while _fill_once(learned, table, tables, child(seed, number, round_number)):
+        round_number, tried = 0, np.zeros(len(tables[name]), dtype=bool)
+        while _fill_once(learned, table, tables, tried, child(seed, number, round_number)):
             round_number += 1
         _count_times(table, tables, real, back=True)
         real[name] = _restored(table, real, tables[name], child(seed, number, 2**20))
@@ -95,22 +96,27 @@ def _fill_once(
     learned: Mapping[str, LearnedTable],
     table: LearnedTable,
     tables: dict[str, pd.DataFrame],
+    tried: NDArray[np.bool_],
     seed: np.random.SeedSequence,
 ) -> bool:
-    """Fill the first incomplete row of every parent, because the next row depends on it; False if there is none."""
+    """Fill the first incomplete row of every parent, because the next row depends on it; False if there is none.
+
+    A row is tried once: a gap that a law keeps stays, such as the last visit of a patient without visits.
+    """
     plan, model = table.plan, table.model
     own = [column for column in plan.own if column != plan.order]
     frame = tables[plan.name]
-    if model is None or not own or not frame[own].isna().any(axis=None):
+    if model is None or not own or not (frame[own].isna().any(axis=1) & ~tried).any():
         return False
     extender = Extender(tables, {name: part.plan for name, part in learned.items()}, fixed=True)
     extended = extender.extended(plan.name)
     order = np.arange(len(frame)) if extended.groups is None else extended.groups.order
-    gaps = frame[own].isna().any(axis=1).to_numpy()[order]
+    gaps = (frame[own].isna().any(axis=1).to_numpy() & ~tried)[order]
     if extended.groups is not None:  # one row per parent in each round
         parents = np.where(extended.groups.parents < 0, -1 - np.arange(len(order)), extended.groups.parents)
         gaps &= ~pd.Series(parents).where(gaps).duplicated().to_numpy()
     rows = np.flatnonzero(gaps)
+    tried[order[rows]] = True
     known = list(extended.given) + [str(column) for column in own]
     if plan.order is not None:
         known.append(step(plan.order))
