@@ -48,3 +48,11 @@ def test_a_law_that_does_not_hold_is_refused_with_a_row(run, tmp_path):
     code, _, err = run("fit", "bills.csv", "-o", "m.tabtree", "--schema", "schema.json", "--preset", "trees")
     assert code == 2
     assert "'total = net + fee' does not hold in the table: 1 row breaks it, the first is row 17" in err
+
+
+def test_a_schema_shows_frequent_values_but_nobody_by_name(run, tmp_path):
+    people = pd.DataFrame({"name": ["Ada Moor", "Ben Ek"] * 20, "town": ["Ulm", "Bern"] * 20})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    _, out, _ = run("schema", "people.csv")
+    assert "Ulm" in out
+    assert "Ada" not in out

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE_WIDTH = 200
 """Characters per line when the output is not a terminal, so that a reason fits on one line."""
-RARE = "(all rare)"
+NONE_KEPT = "(none kept)"
 """What is shown of a column none of whose values a model would keep."""
 WIDE = 110
 """Characters per line that a table of all facts needs; a narrower terminal gets two lines per column."""
@@ -84,11 +84,15 @@ def schema(
             typer.echo(f"wrote {output}; edit it, then fit with: ttf fit {table} --schema {output}")
 
 
-def _examples(series: pd.Series) -> str:
-    """Return up to three of the most frequent values, leaving out those too rare for a model to keep."""
+def _examples(series: pd.Series, meaning: str | None) -> str:
+    """Return up to three of the most frequent values, leaving out those that no model would keep."""
+    from ..data.schema.meanings import PERSONAL
+
+    if meaning in PERSONAL:
+        return NONE_KEPT
     counts = series.value_counts()
     frequent = counts.index[counts >= FLOOR][:3]
-    return ", ".join(f"{value!s:.20}" for value in frequent) or RARE
+    return ", ".join(f"{value!s:.20}" for value in frequent) or NONE_KEPT
 
 
 def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None:
@@ -103,7 +107,9 @@ def _show(found: Schema, said: tuple[str, ...], df: pd.DataFrame | None) -> None
     names = ("column", "kind", "dtype", *(() if df is None else ("missing", "e.g.")), "why")
     rows = []
     for column in found.columns:
-        shown = () if df is None else (f"{df[column.name].isna().mean():.1%}", _examples(df[column.name]))
+        shown = (
+            () if df is None else (f"{df[column.name].isna().mean():.1%}", _examples(df[column.name], column.meaning))
+        )
         kind = column.kind if column.meaning is None else f"{column.kind} ({column.meaning})"
         rows.append(tuple(map(printable, (column.name, kind, column.dtype, *shown, column.why))))
     if console.width < WIDE:
@@ -126,7 +132,7 @@ def _show_narrow(console: Console, names: tuple[str, ...], rows: list[tuple[str,
     for row in (names, *rows):
         facts = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
         rest = row[n_facts:]
-        said = f"{rest[-1]}; frequent: {rest[0]}" if len(rest) == 2 and rest[0] != RARE else rest[-1]
+        said = f"{rest[-1]}; frequent: {rest[0]}" if len(rest) == 2 and rest[0] != NONE_KEPT else rest[-1]
         console.print(Text(facts, style="bold"))
         if row is not names and said:
             console.print(Text(wrapped(f"    {said}", console.width)))
