@@ -52,6 +52,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "masked": {"model": {"softmax": "masked"}},
 }
 """Changes to `auto` by the end of a writer's name."""
+OUTLOOK = tuple(f"auto-{name}" for name in NETWORKS if name)
+"""Parts of the paper's outlook, shown beside `auto` on the tables that they were measured on."""
 QUALITY_COLUMNS = {"shape_error": 4, "trend_error": 4, "auc": 3}
 PUBLISHED = "as published"
 RIVALS_TARGET = "income"
@@ -62,7 +64,8 @@ def main() -> None:
     arguments = parser(__doc__, "unseen.csv", (*NINE, *DEVELOPMENT))
     arguments.add_argument("--rivals", type=Path, help="folder with published rows, judged instead of the tables")
     arguments.add_argument("--writers", type=names, default=["trees"])
-    options = asked(arguments, {"over tables": over_tables, "by table": by_table, "published": published})
+    tables = {"over tables": over_tables, "by table": by_table, "published": published, "outlook": outlook}
+    options = asked(arguments, tables)
     if options.rivals is not None:
         known = known_in(options.results, KEYS)
         _rivals(options.rivals, options.writers, options.seeds, known, options.results)
@@ -190,12 +193,24 @@ def _rivals(folder: Path, writers: list[str], seeds: int, known: set[Any], resul
 
 def by_table(results: pd.DataFrame) -> str:
     """Means over seeds, of each table and writer."""
-    return _means(results[~_published(results)], ["table", "writer"])
+    return _means(_of_presets(results), ["table", "writer"])
+
+
+def outlook(results: pd.DataFrame) -> str:
+    """Means over seeds of each part of the paper's outlook and of `auto`, on the same tables."""
+    tables = results.loc[results["writer"].isin(OUTLOOK), "table"].unique()
+    compared = results[results["table"].isin(tables) & results["writer"].isin(("auto", *OUTLOOK))]
+    return _means(compared.sort_values(["table", "writer"], kind="stable"), ["table", "writer"])
 
 
 def published(results: pd.DataFrame) -> str:
     """Means over seeds beside published rows."""
     return _means(results[_published(results)], ["writer"])
+
+
+def _of_presets(results: pd.DataFrame) -> pd.DataFrame:
+    """The lines of random halves, without published rows and the paper's outlook."""
+    return results[~_published(results) & ~results["writer"].isin(OUTLOOK)]
 
 
 def _published(results: pd.DataFrame) -> pd.Series:
@@ -204,7 +219,7 @@ def _published(results: pd.DataFrame) -> pd.Series:
 
 def over_tables(results: pd.DataFrame) -> str:
     """Means over tables, each counting the same however many seeds it has, of tables of few and of many rows."""
-    results = results[~_published(results)]
+    results = _of_presets(results)
     results = results.assign(
         shape=results["shape_error"] - results["shape_error_real"],
         trend=results["trend_error"] - results["trend_error_real"],

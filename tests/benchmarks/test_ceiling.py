@@ -17,8 +17,9 @@ def test_rows_through_the_codec_keep_columns_dtypes_and_common_values():
 
 
 def test_each_table_counts_the_same_however_many_seeds_it_has():
-    columns = ["cpu_seconds", "relative_error", "shape_error", "trend_error", "auc", "attack", "found_at_1"]
-    facts = {**dict.fromkeys([*columns, "shape_error_real", "trend_error_real", "found_at_10"], 0.0), "writer": "auto"}
+    columns = ["cpu_seconds", "relative_error", "attack", "found_at_1", "found_at_10"]
+    columns += [f"{score}{real}" for score in ("shape_error", "trend_error", "auc") for real in ("", "_real")]
+    facts = {**dict.fromkeys(columns, 0.0), "writer": "auto"}
     results = pd.DataFrame(
         [
             {**facts, "table": "small", "seed": 0, "rows": 100, "auc": 0.6},
@@ -27,7 +28,13 @@ def test_each_table_counts_the_same_however_many_seeds_it_has():
             {**facts, "table": "large", "seed": 0, "rows": unseen.MANY, "auc": 0.5},
         ]
     )
+    changed = {**facts, "table": "small", "seed": 0, "rows": 100, "auc": 0.8, "writer": "auto-raw"}
+    results = pd.concat([results, pd.DataFrame([changed])])
     few, many = unseen.over_tables(results).splitlines()[2:]
     assert "| 0.750 |" in few
     assert "0.400 (other)" in few
     assert "| 0.500 |" in many
+    beside = [line for line in unseen.outlook(results).splitlines() if line.startswith("| small")]
+    assert [line.split(" | ")[1] for line in beside] == ["auto", "auto-raw"]
+    assert "auto-raw" not in unseen.by_table(results)
+    assert "| other" not in unseen.outlook(results)

@@ -69,6 +69,24 @@ def test_a_year_a_week_and_a_weekday_are_a_day(day):
     assert (join_days([year, week, weekday], YEARS) == number).all()
 
 
+@pytest.mark.parametrize("floor", [1, 5])
+def test_no_time_is_drawn_in_the_weeks_before_the_first_or_after_the_last(floor):
+    config = TokenConfig(scheme="atoms", quantiles=40, rare_floor=floor)
+    codec, _ = learn(pd.date_range("2020-09-17", "2023-06-06"), config)
+    codec = TimeCodec.from_json(json.loads(json.dumps(codec.to_json())))
+    assert codec.calendar == YEARS
+    times = drawn(codec)
+    week = pd.Timedelta(days=7 if floor > 1 else 0)  # with a floor the first and the last week are filled
+    assert pd.Timestamp("2020-09-17") - week <= times.min() <= times.max() <= pd.Timestamp("2023-06-06") + week
+
+
+@pytest.mark.parametrize("weeks", [[2, 1], [1], ["1", 2], [0, 10**30], None])
+def test_weeks_of_a_damaged_file_are_refused(weeks):
+    codec, _ = learn(pd.date_range("2020-09-17", "2023-06-06"), TokenConfig(scheme="atoms", quantiles=40, rare_floor=5))
+    with pytest.raises(ValueError, match="week"):
+        TimeCodec.from_json({**codec.to_json(), "weeks": weeks})
+
+
 def test_a_span_of_one_year_reaches_its_weeks_only():
     days = pd.date_range("1970-01-01", "2009-12-31", freq="3D")
     codec, _ = learn(days)

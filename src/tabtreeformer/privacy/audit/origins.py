@@ -114,6 +114,7 @@ ORIGINS: Mapping[str, Mapping[str, Origin]] = {
         "columns[*].times.calendar": _structure("the calendar of days"),
         "columns[*].times.low": _value("earliest time"),
         "columns[*].times.high": _value("latest time"),
+        "columns[*].times.weeks[*]": _STEPS,
         "columns[*].times.parts[*].**": _STEPS,
         "columns[*].key.numbers.*": _value("smallest and largest key, and the range of new ones"),
         "columns[*].key.pattern.last": _value("largest number in a key"),

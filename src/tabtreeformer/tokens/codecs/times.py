@@ -69,7 +69,7 @@ class TimeCodec(MeasuredCodec):
     """Codecs of the day, or the (year,) week and weekday, or the month; then that of the time of day."""
     low: int
     high: int
-    """First and last time seen; with a floor, those that the parts can make."""
+    """First and last time seen; with a floor, those that the parts can make, within weeks that enough rows support."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
@@ -82,9 +82,12 @@ class TimeCodec(MeasuredCodec):
         calendar = _calendar(days, config.quantiles, config.rare_floor)
         parts = [*split_days(days, calendar), clock // step]
         codecs = tuple(AtomCodec.learn(pd.Series(part), column, config) for part in parts)
-        if config.rare_floor > 1:
+        if config.rare_floor <= 1:
+            return cls(day, step, calendar, codecs, int(counts.min()), int(counts.max()))
+        if calendar != YEARS:
             return cls._within_parts(day, step, calendar, codecs)
-        return cls(day, step, calendar, codecs, int(counts.min()), int(counts.max()))
+        weeks = AtomCodec.learn(pd.Series(split_days(days, WEEKS)[0]), column, config)
+        return cls._within_weeks(day, step, codecs, (int(weeks.low), int(weeks.high)))
 
     @classmethod
     def _within_parts(cls, day: int, step: int, calendar: str, parts: tuple[AtomCodec, ...]) -> Self:
@@ -95,6 +98,14 @@ class TimeCodec(MeasuredCodec):
             days = join_days([np.array([int(getattr(part, end))]) for part in date], calendar)
             ends.append(int(days[0]) * day + int(getattr(clock, end)) * step)
         return cls(day, step, calendar, parts, *ends)
+
+    @classmethod
+    def _within_weeks(cls, day: int, step: int, parts: tuple[AtomCodec, ...], weeks: tuple[int, int]) -> Self:
+        """A codec of years that stays between two weeks: any week of its first and last year would be too many."""
+        _, _, weekday, clock = parts
+        low = (weeks[0] * 7 + int(weekday.low) - MONDAY) * day + int(clock.low) * step
+        high = (weeks[1] * 7 + int(weekday.high) - MONDAY) * day + int(clock.high) * step
+        return cls(day, step, YEARS, parts, low, high)
 
     def slots(self, column: int) -> tuple[Slot, ...]:
         """Those of the parts that vary, the longer time before the shorter."""
@@ -216,6 +227,8 @@ class TimeCodec(MeasuredCodec):
         derived = all(part.protected for part in self.parts)
         names = ("day", "step", "calendar") if derived else ("day", "step", "calendar", "low", "high")
         fields = {name: getattr(self, name) for name in names}
+        if derived and self.calendar == YEARS:
+            fields["weeks"] = [(end // self.day + MONDAY) // 7 for end in (self.low, self.high)]
         return {**fields, "parts": [part.to_json() for part in self.parts]}
 
     @classmethod
@@ -228,9 +241,21 @@ class TimeCodec(MeasuredCodec):
         parts = tuple(AtomCodec.from_json(part) for part in data["parts"])
         if len(parts) != WEEKDAYS.get(data["calendar"], 0) + 2:
             raise ValueError("a column of times has parts that do not fit its calendar")
+        if "weeks" in data:
+            return cls._within_weeks(data["day"], data["step"], parts, _weeks(data["weeks"], data["day"]))
         if "low" not in data:
             return cls._within_parts(data["day"], data["step"], data["calendar"], parts)
         return cls(**{**data, "parts": parts})
+
+
+def _weeks(stored: Any, day: int) -> tuple[int, int]:
+    """The first and the last week of a column, as a file has them."""
+    if not isinstance(stored, list) or len(stored) != 2 or any(type(week) is not int for week in stored):
+        raise ValueError("the weeks of a column of times must be two whole numbers")
+    low, high = stored
+    if low > high or max(abs(low), abs(high)) * 7 * day >= 2**62:
+        raise ValueError(f"a column of times cannot last from week {low} to week {high}")
+    return low, high
 
 
 def _calendar(days: NDArray[np.int64], ids: int, floor: int) -> str:
