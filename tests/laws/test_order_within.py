@@ -197,3 +197,17 @@ def test_a_time_between_two_others_stays_between_them():
     assert {"cancelled >= booked", "arrival >= cancelled"} <= set(laws.texts)
     assert (rows["cancelled"] >= rows["booked"]).all()
     assert (rows["arrival"] >= rows["cancelled"]).all()
+
+
+def test_a_clock_time_that_an_order_moves_stays_one():
+    rng = np.random.default_rng(0)
+    start = rng.integers(300, 1200, 800)
+    end = np.minimum(start + rng.integers(5, 240, 800), 1439)
+    df = pd.DataFrame({"start": start // 60 * 100 + start % 60, "end": end // 60 * 100 + end % 60})
+    schema = Schema.infer(df)
+    law = order.parse("end >= start", schema).learn(Frame.read(df, schema), 5)
+    law = order.AtLeast.from_json(json.loads(json.dumps(law.to_json())))
+    broken = df.assign(end=rng.permutation(df["end"]))
+    restored = law.restore(Frame.read(broken, schema), rng, schema).values("end")
+    assert (restored >= broken["start"]).all()
+    assert (restored % 100 < 60).all()

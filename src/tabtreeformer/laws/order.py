@@ -18,6 +18,7 @@ from ..data.rare import slice_means, supported_range
 from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Law, Mask, Name
+from .clock import are_clock_times
 from .correcting import Correcting
 from .grid import as_round, grid_of
 from .search import Candidate, Search
@@ -63,6 +64,8 @@ class AtLeast(Correcting):
     """Whether rows of the table break it."""
     zero: bool = False
     """Whether a target of 0 means "none": a house was renovated after it was built, or never renovated."""
+    clock: bool = False
+    """Whether the moved column holds clock times: 1160 is none."""
     limits: tuple[tuple[Name, bool], ...] = ()
     """Columns that limit the moved column on the other side, by other laws, and whether equality is excluded."""
 
@@ -116,6 +119,7 @@ class AtLeast(Correcting):
             end=end,
             grid=grid_of(there, whole=frame.values(self._moves).dtype.kind in "iu"),
             near=self.near or counted.exceptions > 0,
+            clock=are_clock_times(there),
         )
 
     def restore(self, frame: Frame, rng: np.random.Generator, schema: Schema) -> Frame:
@@ -138,6 +142,9 @@ class AtLeast(Correcting):
         goal = anchor + np.maximum(distance, 0.0)
         if self.end is not None:
             goal = np.minimum(goal, np.maximum(sign * self.end, anchor))
+        if self.clock:
+            least = anchor if sign > 0 else np.full(len(rows), -np.inf)
+            return _on_clock(np.rint(sign * goal), least, strict=self.strict)
         if self.grid is not None:
             step, first = self.grid[0], sign * self.grid[1]
             least = np.ceil(np.round((anchor - first) / step, 6))
@@ -163,7 +170,7 @@ class AtLeast(Correcting):
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         plain = {"target": self.target, "lowers": list(self.lowers), "distances": list(self.distances)}
-        rest = ("end", "strict", "downward", "support", "exceptions", "near", "zero")
+        rest = ("end", "strict", "downward", "support", "exceptions", "near", "zero", "clock")
         grid = None if self.grid is None else list(self.grid)
         limits = {"limits": [list(pair) for pair in self.limits]} if self.limits else {}
         return plain | {name: getattr(self, name) for name in rest} | {"grid": grid} | limits
@@ -174,6 +181,14 @@ class AtLeast(Correcting):
         grid = None if data["grid"] is None else (float(data["grid"][0]), float(data["grid"][1]))
         plain = {**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid}
         return cls(**plain | {"limits": tuple((name, bool(strict)) for name, strict in data.get("limits", ()))})
+
+
+def _on_clock(times: NDArray[np.float64], least: NDArray[np.float64], *, strict: bool) -> NDArray[np.float64]:
+    """Clock times of numbers: minutes beyond 59 are taken back, but not to or below what a time must stay above."""
+    over = times % 100 >= 60
+    back = np.where(times - 40 > least, times - 40, times - times % 100 + 59)
+    back = np.where(strict & (back <= least), times - times % 100 + 100, back)
+    return np.where(over & (back >= least), back, times)
 
 
 def limited(laws: Sequence[Law]) -> list[Law]:
