@@ -76,7 +76,7 @@ COLUMNS: dict[str, Callable[[int], pd.Series]] = {
     "texts with gaps": lambda n: letters(n, n // 3, 3),
     "a constant": lambda n: pd.Series(["same"] * n),
     "ordered classes": lambda n: pd.Series(pd.Categorical(letters(n, 0, 5), ordered=True)),
-    "times in a zone": lambda n: dates(n, n // 3, clock=True).dt.tz_localize("Europe/Berlin", ambiguous="NaT"),
+    "times in a zone": lambda n: dates(n, n // 3, clock=True).dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin"),
     "a gap in one row, dates": lambda n: with_last(dates(n, 0, clock=False)),
     "a gap in one row, times": lambda n: with_last(dates(n, 0, clock=True)),
     "a gap in one row, numbers": lambda n: with_last(numbers(n, 0)),
