@@ -54,6 +54,40 @@ def test_numbers_come_again_where_all_are_used_up_but_never_a_learned_one():
     assert {len(text) for text in new} == {4, 6}
 
 
+def tail_numbers(n=1500):
+    """Like those of aircraft: all three-digit numbers occur, so that none is left above the largest."""
+    r = np.random.default_rng(0)
+    numbers, letters = r.integers(100, 1000, n), r.choice([*"ABU"], (n, 2))
+    two = {f"N{k}{a}{b}" for k, (a, b) in zip(numbers, letters, strict=True)}
+    one = {f"N{k}{a}" for k, (a, _) in zip(numbers[: n // 9], letters, strict=False)}
+    return sorted(two | one | {f"N{k}" for k in r.integers(10_000, 100_000, n // 3)})
+
+
+def test_codes_whose_numbers_are_used_up_keep_their_form_and_none_comes_back():
+    texts = tail_numbers()
+    codes = Codes.from_json(json.loads(json.dumps(Codes.learn(texts, floor=5).to_json())))
+    forms = np.array([codes.form_of(text) for text in texts])
+    new = codes.write(RowNumbers.first(len(texts)), np.random.default_rng(1), forms)
+    assert not set(new) & set(texts)
+    assert len(set(new)) > 0.9 * len(new)
+    shapes = [[re.sub("(?<!^)[A-Z]", "A", re.sub(r"\d", "0", text)) for text in own] for own in (new, texts)]
+    assert shapes[0] == shapes[1]
+    assert not any(text.startswith("N0") for text in new)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"template": "N" * 99, "part": [2, 0]},
+        {"template": "\\N?0", "part": [2, 0]},
+        {"template": "\\N0", "part": [20, 3]},
+    ],
+)
+def test_forms_of_a_damaged_file_are_refused(damaged):
+    with pytest.raises(ValueError, match="form of a code"):
+        Codes.from_json({"patterns": [damaged]})
+
+
 def test_language_is_no_code():
     names = [f"{first} {last}" for first in ("Ann", "Bob", "Eve", "Tim") for last in ("Lee", "Poe", "Ray", "Fox")] * 3
     assert Codes.learn(sorted(set(names)), floor=2) is None

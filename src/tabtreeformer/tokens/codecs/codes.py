@@ -2,11 +2,13 @@
 
 Texts are grouped by their signs, the length of their digits and the letters that they begin with; each group that
 enough texts have is a pattern of its own, and which of them fits a row is learned. Numbers go on after the largest of
-their group, as in `patterns.py`; where the digits are used up they come again, because such codes do.
+their group, as in `patterns.py`. Where no larger number has as many digits (`N123AB` of aircraft, number plates), texts
+are drawn from the part of all texts of that form in which none was learned from.
 """
 
 from __future__ import annotations
 
+import re
 import string
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,6 +20,8 @@ from numpy.typing import NDArray
 
 from .patterns import Pattern, split_text
 from .row_numbers import RowNumbers
+from .spaces import Part
+from .templates import Template
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,9 +34,66 @@ MIN_NUMBERED = 0.5
 MAX_WORD, MAX_LENGTH = 6, 24
 """Letters in a row, and characters in all, of a code; longer ones are language."""
 MIN_ROOM = 100
-"""Numbers of as many digits that must be left above the largest."""
+"""Minimum number of new texts of a pattern: numbers of as many digits above the largest, or texts of the free part."""
 
 Signature = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Texts of one form whose numbers are used up."""
+
+    template: str
+    part: Part
+
+    @classmethod
+    def learn(cls, template: str, texts: Sequence[str]) -> Form | None:
+        """The part of the form in which none of the texts lies; None where it has too little room."""
+        form = Template(template)
+        part = Part.roomiest(map(form.place, texts), form.size, np.random.default_rng(0))
+        return cls(template, part) if form.size // part.n_classes >= MIN_ROOM else None
+
+    @property
+    def room(self) -> int:
+        """Texts of the part."""
+        return (Template(self.template).size - self.part.chosen - 1) // self.part.n_classes + 1
+
+    def fits(self, text: str) -> bool:
+        """Whether a text has the form."""
+        return Template(self.template).place(text) >= 0
+
+    def write(self, rows: RowNumbers, rng: np.random.Generator) -> list[str]:
+        """One text per row."""
+        form = Template(self.template)
+        return [form.write(int(place), rng) for place in self.part.places(rows, form.size)]
+
+    @property
+    def example(self) -> str:
+        """One text."""
+        return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
+
+    @property
+    def longest(self) -> int:
+        """Characters of every text."""
+        return len(Template(self.template).letters)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"template": self.template, "part": list(self.part)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`; a form that could not be written is a ValueError."""
+        template, part = str(data["template"]), Part(*map(int, data["part"]))
+        if len(template) > 2 * MAX_LENGTH or not set(re.sub(r"\\.", "", template)) <= set(FREE):
+            raise ValueError("the form of a code is too long, or has letters without a meaning")
+        if not 0 <= part.chosen < part.n_classes <= Template(template).size:
+            raise ValueError("the form of a code has an invalid class")
+        return cls(template, part)
+
+
+FREE = "01Aa"
+"""Letters of a template that stand for digits, digits without 0, capitals and small letters."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +103,7 @@ class Codes:
     name: ClassVar[str] = "patterns"
     is_person: ClassVar[bool] = False
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[Pattern | Form, ...]
 
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Codes | None:
@@ -51,14 +112,17 @@ class Codes:
         numbered = sum(any(c in string.digits for c in text) for text in codes)
         if len(codes) < MIN_COVERED * len(texts) or numbered < MIN_NUMBERED * len(texts):
             return None
-        left, found = codes, list[tuple[int, Pattern]]()
+        left, found = codes, list[tuple[int, Pattern | Form]]()
         for detail in (2, 1, 0):  # first by letters and lengths, then what is left by lengths, then by signs alone
+            if detail == 0:
+                forms, left = _forms(left, codes, max(floor, 2))
+                found += forms
             everything, groups = (_grouped(own, detail) for own in (codes, left))
             left = []
             for signature, own in groups.items():
                 pattern = Pattern.learn(own, floor) if len(own) >= max(floor, 2) else None
                 pattern = None if pattern is None else _beyond(pattern, everything[signature])
-                if pattern is not None and _room(pattern) >= MIN_ROOM:
+                if pattern is not None and pattern.room >= MIN_ROOM:
                     found.append((len(own), pattern))
                 else:
                     left += own
@@ -82,7 +146,7 @@ class Codes:
         texts = np.empty(len(rows), dtype=object)
         for place, pattern in enumerate(self.patterns):
             own = np.flatnonzero(chosen == place)
-            scattered = RowNumbers(rows.numbers[own], rows.seed).scattered(_room(pattern))
+            scattered = RowNumbers(rows.numbers[own], rows.seed).scattered(pattern.room)
             numbers = RowNumbers(scattered, rows.seed)
             texts[own] = pattern.write(numbers, rng)
         return list(texts)
@@ -104,8 +168,9 @@ class Codes:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
-        patterns = tuple(Pattern.from_json(own) for own in data["patterns"])
-        if not 0 < len(patterns) <= MAX_PATTERNS or any(_room(pattern) < 1 for pattern in patterns):
+        kinds = ((Form if "template" in own else Pattern, own) for own in data["patterns"])
+        patterns = tuple(kind.from_json(own) for kind, own in kinds)
+        if not 0 < len(patterns) <= MAX_PATTERNS or any(pattern.room < 1 for pattern in patterns):
             raise ValueError("a column of codes has no patterns, or too many, or one without room for numbers")
         return cls(patterns)
 
@@ -140,16 +205,51 @@ def _grouped(texts: Sequence[str], detail: int) -> dict[Signature, list[str]]:
     return groups
 
 
+def _forms(left: list[str], codes: Sequence[str], least: int) -> tuple[list[tuple[int, Form]], list[str]]:
+    """Forms that enough texts share and that have room, first those with the letters they begin with; other texts."""
+    found: list[tuple[int, Form]] = []
+    alike = defaultdict[str, list[str]](list)
+    for text in codes:
+        alike[_template(text, begin=False)].append(text)
+    for begin in (True, False):
+        groups, left = defaultdict[str, list[str]](list), list(left)
+        for text in left:
+            groups[_template(text, begin=begin)].append(text)
+        left = []
+        for template, own in groups.items():
+            known = alike[_template(own[0], begin=False)]
+            form = Form.learn(_narrowed(template, own), known) if len(own) >= least else None
+            if form is None:
+                left += own
+            else:
+                found.append((len(own), form))
+    return found, left
+
+
+def _template(text: str, *, begin: bool) -> str:
+    """The form of a text: signs are fixed, and the letters that it begins with if asked for."""
+    first = re.match(r"[A-Za-z]*", text)
+    fixed = first.end() if begin and first else 0
+    free = (re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", c))) for c in text[fixed:])
+    return "".join(f"\\{c}" for c in text[:fixed]) + "".join(c if c in FREE else f"\\{c}" for c in free)
+
+
+def _narrowed(template: str, texts: Sequence[str]) -> str:
+    """The same with the letters that all texts share, and no 0 before the first number if no text has one there."""
+    letters = re.findall(r"\\.|.", template)
+    number = letters.index("0") if "0" in letters else None
+    for place, letter in enumerate(letters):
+        seen = {text[place] for text in texts}
+        if letter in "Aa" and len(seen) == 1:
+            letters[place] = f"\\{texts[0][place]}"
+        elif place == number and "0" not in seen:
+            letters[place] = "1"
+    return "".join(letters)
+
+
 def _beyond(pattern: Pattern, texts: Sequence[str]) -> Pattern:
     """The pattern with numbers above those of all texts that look like it, also those of patterns of their own."""
     if pattern.counter is None:
         return pattern
     last = max(int(split_text(text)[pattern.counter]) for text in texts)
     return replace(pattern, last=last).rounded()
-
-
-def _room(pattern: Pattern) -> int:
-    """Numbers of as many digits above the largest; without bound where there is no number."""
-    if pattern.counter is None:
-        return 2**60
-    return int(10 ** (pattern.width or len(str(pattern.last))) - 1 - pattern.last)

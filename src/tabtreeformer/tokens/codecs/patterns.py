@@ -134,6 +134,13 @@ class Pattern:
                 return False
         return True
 
+    @property
+    def room(self) -> int:
+        """Numbers of as many digits above the largest; without bound where there is no number."""
+        if self.counter is None:
+            return 2**60
+        return int(10 ** (self.width or len(str(self.last))) - 1 - self.last)
+
     def rounded(self) -> Pattern:
         """The same, continuing from a round number instead of the largest seen."""
         return self if self.counter is None else replace(self, last=round_above(self.last))

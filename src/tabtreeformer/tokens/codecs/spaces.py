@@ -17,6 +17,8 @@ from .row_numbers import RowNumbers
 FIXED = 20_240_131
 """Seed of the fixed order."""
 MAX_SPACE = 2**60
+FULLEST = 16
+"""With this many places per class on average hardly ever is one free."""
 
 
 class Part(NamedTuple):
@@ -35,6 +37,18 @@ class Part(NamedTuple):
         taken = np.zeros(n_classes, dtype=bool)
         taken[_ranks(known, size) % n_classes] = True
         return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
+
+    @classmethod
+    def roomiest(cls, places: Iterable[int], size: int, rng: np.random.Generator) -> Part:
+        """A class in which none of the places lies, of as few classes as have one."""
+        ranks = _ranks(np.unique(np.fromiter((place for place in places if 0 <= place < size), dtype=np.int64)), size)
+        n_classes = max(len(ranks) // FULLEST, 2)
+        while True:
+            taken = np.zeros(n_classes, dtype=bool)
+            taken[ranks % n_classes] = True
+            if not taken.all():
+                return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
+            n_classes += max(n_classes // 4, 1)
 
     def places(self, rows: RowNumbers, size: int) -> NDArray[np.int64]:
         """A place for each row; each occurs once before any repeats."""
