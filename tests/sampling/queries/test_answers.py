@@ -442,7 +442,7 @@ def test_a_single_row_and_rows_that_all_lack_a_value_can_be_judged(model):
     some = DF[DF["weight"].isna()].iloc[:3]
     np.testing.assert_allclose(model.log_prob(some.iloc[:1]), model.log_prob(some).iloc[:1], rtol=1e-5)
     assert len(model.outliers(some)) == 3
-    with pytest.raises(ConfigError, match="they lack 'age'"):
+    with pytest.raises(ConfigError, match="these lack 'age'"):
         model.log_prob(some.drop(columns="age"))
     assert (model.log_prob(some.assign(height=np.nan)) < model.log_prob(some)).all()
     with pytest.raises(SchemaError, match="height is missing, which was too rare to learn"):
