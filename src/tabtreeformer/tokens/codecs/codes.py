@@ -92,8 +92,8 @@ class Form:
         return cls(template, part)
 
 
-FREE = "01Aa"
-"""Letters of a template that stand for digits, digits without 0, capitals and small letters."""
+FREE = "01A"
+"""Letters of a template that stand for digits, digits without 0, and capitals."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,9 @@ def _forms(left: list[str], codes: Sequence[str], least: int) -> tuple[list[tupl
         left = []
         for template, own in groups.items():
             known = alike[_template(own[0], begin=False)]
-            form = Form.learn(_narrowed(template, own), known) if len(own) >= least else None
+            # Small letters make up words more often than codes.
+            is_code = len(own) >= least and not any(letter.islower() for letter in template)
+            form = Form.learn(_narrowed(template, own), known) if is_code else None
             if form is None:
                 left += own
             else:
@@ -230,7 +232,7 @@ def _template(text: str, *, begin: bool) -> str:
     """The form of a text: signs are fixed, and the letters that it begins with if asked for."""
     first = re.match(r"[A-Za-z]*", text)
     fixed = first.end() if begin and first else 0
-    free = (re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", c))) for c in text[fixed:])
+    free = (re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", c)) for c in text[fixed:])
     return "".join(f"\\{c}" for c in text[:fixed]) + "".join(c if c in FREE else f"\\{c}" for c in free)
 
 
@@ -240,7 +242,7 @@ def _narrowed(template: str, texts: Sequence[str]) -> str:
     number = letters.index("0") if "0" in letters else None
     for place, letter in enumerate(letters):
         seen = {text[place] for text in texts}
-        if letter in "Aa" and len(seen) == 1:
+        if letter == "A" and len(seen) == 1:
             letters[place] = f"\\{texts[0][place]}"
         elif place == number and "0" not in seen:
             letters[place] = "1"
