@@ -1,1 +1,1 @@
-"""Tables and what their columns are: schema, reading and writing, what enough rows support."""
+"""Tables and their columns: the schema, readers and writers, and what is backed by enough rows."""

@@ -1,4 +1,4 @@
-"""Tables from anywhere: files, databases, and the tables of other libraries; pandas inside.
+"""Tables from anywhere: files, databases and other libraries; internally they are pandas DataFrames.
 
 A table is named by one string: a file (`people.csv`, `people.parquet`), a table in a file (`shop.duckdb#orders`,
 `book.xlsx#Sheet2`) or a database (`sqlite:///shop.db#orders`, `postgresql://…`).
@@ -32,12 +32,12 @@ _HOMES = {
     "duckdb": "duck",
     "sql": "database",
 }
-"""The module of each form; it is imported when a table is of that form."""
+"""The module for each format; it is imported only when a table has that format."""
 _EXTRAS = {"parquet": ("pyarrow", "parquet"), "feather": ("pyarrow", "parquet"), "excel": ("openpyxl", "excel")}
 
 
 def read_table(source: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
-    """Read a table; anything else is an error that names the file, and the line and column if they are known.
+    """Read a table; an error names the file, and the line and column if known.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def read_table(source: str | os.PathLike[str], **options: Any) -> pd.DataFrame:
 
 
 def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> None:
-    """Write a table, whole or not at all.
+    """Write a table completely or not at all.
 
     Parameters
     ----------
     frame
-        A table of pandas, polars or pyarrow.
+        A pandas, polars or pyarrow table.
     target
-        As `source` of `read_table`; `-` is standard output. A file is replaced; a table of a database only with
+        Like `source` of `read_table`; `-` is standard output. A file is replaced; a database table only with
         `overwrite=True`.
     **options
-        As for `read_table`, and `neutralize` and `overwrite`.
+        As for `read_table`, plus `neutralize` and `overwrite`.
 
     Examples
     --------
@@ -96,12 +96,12 @@ def write_table(frame: Any, target: str | os.PathLike[str], **options: Any) -> N
 
 
 def is_csv(target: str | os.PathLike[str]) -> bool:
-    """Whether a table would be written there as CSV by its ending, and not separated by tabs."""
+    """Whether the extension means CSV, other than tab-separated."""
     return os.fspath(target).lower().rstrip("/").endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst"))
 
 
 def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
-    """Refuse a place where no table can be written at once, rather than after hours of work."""
+    """Reject an unwritable target right away rather than after hours of work."""
     from ...errors import import_extra
 
     chosen = TableOptions(**options)
@@ -116,7 +116,7 @@ def check_target(target: str | os.PathLike[str], **options: Any) -> Place:
 
 
 def _read_pipe(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read standard input, by way of a file: a table is inspected before it is parsed."""
+    """Read standard input via a file, since a table is inspected before it is parsed."""
     with scratch_folder() as folder:
         path = folder / f"stdin{place.ending}"
         with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Parquet and Feather, and Arrow tables to pandas and back without loss of types (extra `parquet`)."""
+"""Parquet and Feather, and lossless conversion between Arrow tables and pandas (extra `parquet`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NULLABLE = {
     "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
     "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "bool": "boolean",
 }  # fmt: skip
-"""pandas dtypes that hold a missing value beside whole numbers and truth values."""
+"""Nullable pandas dtypes for integers and booleans."""
 
 
 def read_parquet(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read a Parquet file, and that file alone: no folder is searched for further parts."""
+    """Read this one Parquet file; no folder is searched for further parts."""
     import_extra("pyarrow", "parquet")
     import pyarrow.parquet as parquet
 
@@ -45,7 +45,7 @@ def write_feather(df: pd.DataFrame, place: Place, options: TableOptions) -> None
 
 
 def to_pandas(table: Any) -> pd.DataFrame:
-    """Turn an Arrow table into a DataFrame whose whole numbers and truth values stay what they are beside gaps."""
+    """Turn an Arrow table into a DataFrame; integers and booleans keep their type even with missing values."""
     import pyarrow.types as types
 
     frame = table.to_pandas(date_as_object=False)
@@ -69,7 +69,7 @@ def to_pandas(table: Any) -> pd.DataFrame:
 
 
 def from_pandas(df: pd.DataFrame, schema: Any = None) -> Any:
-    """Make an Arrow table, of exactly the given types where there are any."""
+    """Make an Arrow table, with exactly the given types if there are any."""
     import pyarrow as pa
 
     if schema is None:
@@ -99,7 +99,7 @@ def _encoded(pa: Any, values: Any, kind: Any) -> Any:
 
 
 def _from_decimals(values: Any, kind: Any) -> pd.Series:
-    """Exact decimals as whole numbers where they are such and fit, else as the nearest floats."""
+    """Exact decimals as integers if they are whole and fit, otherwise as the nearest floats."""
     import pyarrow as pa
 
     if kind.scale <= 0:

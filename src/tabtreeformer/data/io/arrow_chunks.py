@@ -1,4 +1,4 @@
-"""Arrow tables in parts: Parquet and Feather files, folders of them, datasets and readers of pyarrow."""
+"""Arrow tables in parts: Parquet and Feather files, folders of them, pyarrow datasets and readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .location import Place
 
 
 def of_files(places: list[Place], base: Path | None, n_bytes: int) -> Chunks:
-    """Parquet or Feather files of one table; folders named e.g. `year=2024` are a column."""
+    """Parquet or Feather files of one table; folder names such as `year=2024` become a column."""
     import_extra("pyarrow", "parquet")
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -41,7 +41,7 @@ def of_files(places: list[Place], base: Path | None, n_bytes: int) -> Chunks:
 
 
 def _common_schema(dataset: Any, places: list[Place]) -> Any:
-    """The columns of all files, which must be alike; a column without any value in one file is of the others' type."""
+    """The columns, which must match across files; one that is empty in a file takes its type from the others."""
     import pyarrow as pa
 
     schema = dataset.schema
@@ -73,19 +73,19 @@ def _common_schema(dataset: Any, places: list[Place]) -> Any:
 
 
 def of_dataset(dataset: Any, name: str = "the dataset", n_bytes: int = 0, keep_metadata: bool = False) -> Chunks:
-    """Nothing is read far ahead, since that would cost the memory that is to be saved."""
+    """Little is read ahead, since that would cost the memory we want to save."""
 
     def batches(rows: int, columns: list[str] | None) -> Iterator[Any]:
         scanner = dataset.scanner(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1)
         yield from scanner.to_batches()
 
     chunks = _of_batches(name, dataset.schema, batches, int(dataset.count_rows()), n_bytes, keep_metadata)
-    # What is read from files is pandas' as it is from a file that fits memory; a dataset of pyarrow is pyarrow's.
+    # Files give pandas tables, as small files do; a pyarrow dataset gives pyarrow tables.
     return chunks if keep_metadata else replace(chunks, kind=Kind(PYARROW, dataset.schema.remove_metadata()))
 
 
 def of_reader(reader: Any, cache_dir: Path | None) -> Chunks:
-    """Copy what can be read once to a file that can be read again."""
+    """Copy a reader that can be read only once to a file that can be read again."""
     import pyarrow as pa
 
     scratch = Scratch(cache_dir)
@@ -137,7 +137,7 @@ def _of_batches(
 
 
 def _tables(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """Join batches to tables of about this many rows."""
+    """Join batches into tables of about this many rows."""
     import pyarrow as pa
 
     held: list[Any] = []
@@ -151,7 +151,7 @@ def _tables(batches: Iterator[Any], rows: int) -> Iterator[Any]:
 
 
 def _category_lists(schema: Any, batches: Callable[[int, list[str] | None], Iterator[Any]]) -> dict[str, Any]:
-    """The values of each category column, all batches together, in the order in which a whole table has them."""
+    """The values of each category column across all batches, in the order they have in the whole table."""
     import pyarrow as pa
 
     names = [column.name for column in schema if pa.types.is_dictionary(column.type)]

@@ -1,4 +1,4 @@
-"""A table in parts, which can be read from its start any number of times."""
+"""A table in parts, which can be read from the start any number of times."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ import pandas as pd
 from .frames import Kind
 
 CELLS_AT_ONCE = 2_000_000
-"""Cells per part, unless its rows are given."""
+"""Cells per part, unless the number of rows is given."""
 SAMPLE_ROWS = 1_000_000
 """Approximate number of rows that statistics and trees are learned from."""
 MANY_ROWS = 2_000_000
 MANY_BYTES = 1 << 30
 """Larger tables and files are read in parts by default."""
 MEMORY_SHARE = 0.1
-"""… and so are files of more than this share of the free memory."""
+"""… and so are files larger than this share of the free memory."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """A table in parts; made by `open_chunks`, taken by `TabTreeFormer.fit`."""
+    """A table in parts; made by `open_chunks`, accepted by `TabTreeFormer.fit`."""
 
     name: str
     n_rows: int
-    """Rows as the files state them."""
+    """Number of rows according to the files."""
     n_bytes: int
     parts: Callable[[int], Iterator[pd.DataFrame]] = field(repr=False)
-    """Reads the table from its start, in parts of about this many rows."""
+    """Reads the table from the start, in parts of about this many rows."""
     n_columns: int
     rows: int | None = None
     """Rows per part."""
     sample: int = SAMPLE_ROWS
     """Approximate number of rows that statistics and trees are learned from."""
     cache_dir: Path | None = None
-    """Where the tokens of all rows are kept while fitting."""
+    """Folder that holds the tokens of all rows during fitting."""
     kinds: Mapping[str | int, str] = field(default_factory=dict)
-    """Kinds of columns that are not to be inferred."""
+    """Column kinds to use instead of inferred ones."""
     kind: Kind = field(default_factory=Kind)
     """What `sample` returns."""
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        """Read the table from its start."""
+        """Read the table from the start."""
         return self.parts(self.rows or max(1000, CELLS_AT_ONCE // max(1, self.n_columns)))
 
     def whole(self) -> pd.DataFrame:
-        """Read all of it at once."""
+        """Read the whole table at once."""
         return pd.concat(list(self), ignore_index=True)
 
     @property

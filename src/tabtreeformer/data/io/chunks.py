@@ -1,7 +1,7 @@
-"""Tables that are read in parts, any number of times: files, folders of files, datasets and readers of pyarrow.
+"""Tables that are read in parts, any number of times: files, folders of files, pyarrow datasets and readers.
 
-Every part has the dtypes that the whole table would have: those of a CSV are settled by all of its fields, and the
-lists of category columns are those of all parts together.
+Every part has the dtypes that the whole table would have: for CSV they are determined from all fields, and category
+columns list the values of all parts.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def open_chunks(
     kinds: Mapping[str | int, str] | None = None,
     **options: Any,
 ) -> Chunks:
-    """Open a table that is to be fitted in parts, with memory that does not grow with its rows.
+    """Open a table for fitting in parts, with memory use that does not grow with the number of rows.
 
     Parameters
     ----------
     source
-        A CSV, Parquet or Feather file, a folder of such, a pyarrow dataset, or a RecordBatchReader (which is copied to
-        disk first, since it can be read only once).
+        A CSV, Parquet or Feather file, a folder of such files, a pyarrow dataset, or a RecordBatchReader (which is
+        copied to disk first, since it can be read only once).
     rows
         Rows per part.
     sample
         Number of rows that statistics and trees are learned from.
     cache_dir
-        Folder for temporary files; by default the system's.
+        Folder for temporary files; defaults to the system's.
     kinds
-        Kinds of columns that are not to be inferred, e.g. {"zone": "categorical"}.
+        Column kinds to use instead of inferred ones, e.g. {"zone": "categorical"}.
     **options
         As for `read_table`.
 
@@ -68,7 +68,7 @@ def open_chunks(
 
 
 def take_any(source: Any) -> tuple[Any, Kind]:
-    """Return a table of any library as a DataFrame; a named one is read whole if it is small, and in parts if not."""
+    """Return a table of any library as a DataFrame; a file is read whole if small, otherwise in parts."""
     if isinstance(source, Chunks):
         return source, source.kind
     if _arrow_source(source) is None and not isinstance(source, str | os.PathLike):
@@ -91,7 +91,7 @@ def can_open(source: Any, **options: Any) -> bool:
 
 
 def open_quickly(source: Any, **options: Any) -> Chunks | None:
-    """`open_chunks`, except for a small CSV file: looking at all of its fields is as much work as reading it."""
+    """`open_chunks`, except for small CSV files, where scanning all fields takes as long as reading the file."""
     if isinstance(source, str | os.PathLike) and not Path(source).is_dir():
         place = locate(source, TableOptions(**options))
         assert place.path is not None
@@ -124,7 +124,7 @@ def _open(source: Any, options: TableOptions, cache_dir: Path | None) -> Chunks:
 
 
 def _arrow_source(source: Any) -> str | None:
-    """Whether something is a dataset or a reader of pyarrow; it is not imported for that."""
+    """Whether something is a pyarrow dataset or reader; pyarrow is not imported to find out."""
     if type(source).__module__.split(".")[0] != PYARROW:
         return None
     names = {base.__name__ for base in type(source).__mro__}
@@ -132,7 +132,7 @@ def _arrow_source(source: Any) -> str | None:
 
 
 def _in_folder(folder: Path, options: TableOptions) -> list[Place]:
-    """The files of a table that is a folder, in the order of their names; hidden ones do not count."""
+    """The files of a table that is a folder, sorted by name, without hidden ones."""
     files = [
         path
         for path in sorted(folder.rglob("*"))

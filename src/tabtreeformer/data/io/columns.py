@@ -1,4 +1,4 @@
-"""Columns from plain Python objects, as JSON, Excel and databases give them."""
+"""Columns from the plain Python objects that JSON, Excel and databases return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 
 def column(values: list[Any]) -> pd.Series:
-    """Give values the narrowest dtype that keeps all of them: whole numbers stay whole beside missing ones."""
+    """Give values the narrowest dtype that preserves all of them; integers stay integers even with missing values."""
     kinds = {type(v) for v in values if v is not None}
     gaps = any(v is None for v in values)
     if kinds == {bool}:
@@ -37,7 +37,7 @@ def column(values: list[Any]) -> pd.Series:
 
 
 def from_rows(names: list[str], columns: list[list[Any]]) -> pd.DataFrame:
-    """Put columns together under their names, which must differ."""
+    """Combine columns under their names, which must be unique."""
     if not names:
         return pd.DataFrame()
     frame = pd.concat([column(values) for values in columns], axis=1)
@@ -56,7 +56,7 @@ def _whole(values: list[Any], gaps: bool) -> pd.Series:
 
 
 def _from_decimal(value: Any) -> Any:
-    """A number of a database's exact type: an integer where it must be one."""
+    """A number of a database's exact decimal type, as an integer where it must be one."""
     if not isinstance(value, decimal.Decimal):
         return value
     if not value.is_finite():

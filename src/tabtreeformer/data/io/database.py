@@ -1,4 +1,4 @@
-"""Databases behind a SQLAlchemy URL (extra `sql`). Passwords never reach a message."""
+"""Databases given by a SQLAlchemy URL (extra `sql`). Passwords never appear in messages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ READ_ONLY = {
     "mysql": "START TRANSACTION READ ONLY",
     "mariadb": "START TRANSACTION READ ONLY",
 }
-"""How a transaction that can only read is opened; others are rolled back all the same."""
+"""How to open a read-only transaction, where supported; all transactions are rolled back anyway."""
 
 
 def read_sql(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read the rows of a query or of a table, from a database that is opened for reading only."""
+    """Read the rows of a query or table from a database opened read-only."""
     check_query(options.query)
     if place.path is not None:
         check_file(place.path)
@@ -51,7 +51,7 @@ def read_sql(place: Place, options: TableOptions) -> pd.DataFrame:
 
 
 def table_names(place: Place) -> list[str]:
-    """Names of all tables of a database, views left out."""
+    """Names of all tables of a database, without views."""
     with _connected(place, SchemaError) as (sql, engine):
         read_only(sql, engine, place.path)
         names: list[str] = list(sql.inspect(engine).get_table_names())
@@ -59,7 +59,7 @@ def table_names(place: Place) -> list[str]:
 
 
 def check_sql(place: Place, options: TableOptions) -> None:
-    """Say early that a table cannot be written: no name, no connection, or already there."""
+    """Fail early if a table cannot be written: no name, no connection, or it already exists."""
     table = target_table(place, options)
     with _connected(place, OutputError) as (sql, engine):
         if not options.overwrite and _exists(sql, engine, table):
@@ -67,7 +67,7 @@ def check_sql(place: Place, options: TableOptions) -> None:
 
 
 def write_sql(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write a table under a temporary name and rename it at the end, so that it exists whole or not at all."""
+    """Write a table under a temporary name and rename it at the end, so that it is never left half-written."""
     table = target_table(place, options)
     schema, name = _parts(table)
     passing = f"ttf_{uuid.uuid4().hex[:12]}"
@@ -83,8 +83,8 @@ def write_sql(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
                 df.to_sql(passing, connection, schema=schema, index=False, chunksize=ROWS_AT_ONCE)
             with engine.begin() as connection:
                 if engine.dialect.name == "sqlite":
-                    # Python's driver opens no transaction for these, so that a failure would leave no table at all;
-                    # without the pragma, renaming fails where a view reads the table.
+                    # Python's driver opens no transaction for these, so a failure would leave no table at all;
+                    # without the pragma, renaming fails if a view reads the table.
                     connection.exec_driver_sql("PRAGMA legacy_alter_table = ON")
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if there:
@@ -98,7 +98,7 @@ def write_sql(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 
 
 def target_table(place: Place, options: TableOptions) -> str:
-    """The table to write, which has to be named."""
+    """The table to write, which must be named."""
     if options.query is not None:
         raise ConfigError("--query reads rows; name the table to write with --table")
     table = options.table or place.table
@@ -108,12 +108,12 @@ def target_table(place: Place, options: TableOptions) -> str:
 
 
 def refuse_overwriting(place: Place, table: str) -> None:
-    """Keep what is there."""
+    """Protect an existing table."""
     raise OutputError(f"{place.name} has a table {table!r} already; name another, or replace it with --overwrite")
 
 
 def read_only(sql: Any, engine: Any, path: Path | None) -> None:
-    """Let SQLite itself refuse all that is not reading; an engine of another database stays as it is."""
+    """Let SQLite itself refuse everything but reads; engines of other databases stay unchanged."""
     if engine.dialect.name != "sqlite":
         return
 
@@ -130,7 +130,7 @@ def read_only(sql: Any, engine: Any, path: Path | None) -> None:
 
 
 def _authorize(action: int, first: str | None, *rest: str | None) -> int:
-    """Reading, functions but those that load code, and what SQLAlchemy asks to know the columns of a table."""
+    """Allow reads, functions that load no code, and what SQLAlchemy needs to look up the columns of a table."""
     reading = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_TRANSACTION}
     if action == sqlite3.SQLITE_FUNCTION:
         allowed = str(rest[0]).lower() != "load_extension"
@@ -149,7 +149,7 @@ _LOOKING_UP = frozenset({
 
 @contextlib.contextmanager
 def _connected(place: Place, fault: type[SchemaError] | type[OutputError]) -> Iterator[tuple[Any, Any]]:
-    """Give the SQLAlchemy module and an engine; every error of theirs becomes one line without a password."""
+    """Yield the SQLAlchemy module and an engine; their errors become one line without a password."""
     sql: Any = import_extra("sqlalchemy", "sql")
     engine, password = None, None
     message = ""
@@ -161,7 +161,7 @@ def _connected(place: Place, fault: type[SchemaError] | type[OutputError]) -> It
     except sql.exc.NoSuchModuleError:
         message = f"no database is known as {str(place.url).split(':')[0]!r}; a URL looks like sqlite:///shop.db"
     except (sql.exc.DBAPIError, pd.errors.DatabaseError) as error:
-        # What the driver itself said: the wrapped message quotes the statement and rows of data.
+        # The driver's own message: the wrapped one quotes the statement and rows of data.
         inner = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None) or "the database refused"
         message = " ".join(str(inner).split())
     except sql.exc.SQLAlchemyError as error:
@@ -179,22 +179,22 @@ def _connected(place: Place, fault: type[SchemaError] | type[OutputError]) -> It
     finally:
         if engine is not None:
             engine.dispose()
-    if message:  # raised here and not where it was caught, so that no chained error shows the URL
+    if message:  # raised here rather than where it was caught, so that no chained error shows the URL
         hidden = message if not password else message.replace(str(password), "***")
         raise fault(f"{place.name}: {hide_passwords(hidden)}")
 
 
 def _query(sql: Any, engine: Any, place: Place, options: TableOptions) -> Any:
-    """What to ask for; the types of a table are looked up, since SQLite by itself would give dates as text."""
+    """The query to run; the types of a table are looked up, since SQLite by itself returns dates as text."""
     if options.query is not None:
-        return sql.text(options.query.replace(":", r"\:"))  # a colon is one, and no parameter
+        return sql.text(options.query.replace(":", r"\:"))  # a colon is just a colon, not a parameter
     wanted = options.table or place.table
     if wanted is None or not _exists(sql, engine, wanted):
         inspector = sql.inspect(engine)
         wanted = choose_table(place, wanted, [*inspector.get_table_names(), *inspector.get_view_names()], "table")
     schema, name = _parts(wanted)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sql.exc.SAWarning)  # a type that SQLAlchemy does not know comes as it is
+        warnings.simplefilter("ignore", sql.exc.SAWarning)  # types unknown to SQLAlchemy are returned as they are
         return sql.select(sql.Table(name, sql.MetaData(), schema=schema, autoload_with=engine))
 
 

@@ -1,4 +1,4 @@
-"""DuckDB (extra `duckdb`): a table or a query of a database file, or a query over any files it can read."""
+"""DuckDB (extra `duckdb`): a table or query of a database file, or a query over any files that DuckDB can read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NO_VIEWS = " AND table_type = 'BASE TABLE'"
 
 
 _SHUT = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
-"""Settings that let a query fetch and run code."""
+"""Settings that let a query download and run code."""
 
 
 def read_duckdb(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read the rows of one SELECT or of a table.
+    """Read the rows of one SELECT or table.
 
-    A database file is opened for reading only, and a query of it can reach no other file. Without a database, files
-    are what a query is about: it can read them, load no extension and reach no network.
+    A database file is opened read-only, and its queries cannot access any other file. Without a database, a query may
+    read files, but cannot load extensions or access the network.
     """
     check_query(options.query)
     if place.path is not None:
@@ -51,7 +51,7 @@ def read_duckdb(place: Place, options: TableOptions) -> pd.DataFrame:
 
 
 def check_duckdb(place: Place, options: TableOptions) -> None:
-    """Say early that a table cannot be written."""
+    """Fail early if a table cannot be written."""
     table = target_table(place, options)
     if place.path is None:
         raise OutputError("DuckDB without a file keeps nothing; name one, e.g. shop.duckdb#orders")
@@ -63,7 +63,7 @@ def check_duckdb(place: Place, options: TableOptions) -> None:
 
 
 def write_duckdb(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write a table, in one transaction; a database that does not exist yet is made whole or not at all."""
+    """Write a table in one transaction; a new database is created completely or not at all."""
     check_duckdb(place, options)
     table = target_table(place, options)
     assert place.path is not None
@@ -109,7 +109,7 @@ def _connected(
 
 
 def table_names(place: Place) -> list[str]:
-    """Names of all tables of a database file, views left out."""
+    """Names of all tables of a database file, without views."""
     if place.path is None:
         raise SchemaError("DuckDB without a file has no tables; name one, e.g. shop.duckdb")
     check_file(place.path)

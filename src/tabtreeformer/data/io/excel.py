@@ -16,14 +16,14 @@ from .columns import from_rows
 from .location import Place, TableOptions, check_names, choose_table
 
 MAX_ROWS, MAX_COLUMNS = 1_048_575, 16_384
-"""Maximum rows and columns of a sheet below its header."""
+"""Maximum rows (below the header) and columns of a sheet."""
 MAX_DIGITS = 10**15
 """Excel keeps fifteen digits of a number."""
 ERRORS = ("#DIV/0!", "#REF!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!")
 
 
 def read_excel(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read a sheet: text cells stay text, a formula has the value that was last computed."""
+    """Read a sheet: text cells stay text, formulas give their last computed value."""
     openpyxl = import_extra("openpyxl", "excel")
     assert place.path is not None
     with place.path.open("rb") as stream:
@@ -56,7 +56,7 @@ def _read(place: Place, rows: Iterator[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def write_excel(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
-    """Write a workbook of one sheet."""
+    """Write a workbook with one sheet."""
     assert place.path is not None
     import_extra("openpyxl", "excel")
     if len(df) > MAX_ROWS or df.shape[1] > MAX_COLUMNS:
@@ -86,14 +86,14 @@ def write_excel(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 
 
 def check_excel(place: Place, options: TableOptions) -> None:
-    """Say early that a sheet cannot be written."""
+    """Fail early if a sheet cannot be written."""
     sheet = options.sheet or place.table
     if sheet is not None and not place.is_pipe:
         _refuse_loss(place, sheet)
 
 
 def _refuse_loss(place: Place, sheet: str) -> None:
-    """Whoever names a sheet does not mean to lose the others: a workbook is written as a whole."""
+    """Keep a user who names one sheet from losing the others: writing replaces the whole workbook."""
     assert place.path is not None
     if not place.path.is_file():
         return
@@ -101,7 +101,7 @@ def _refuse_loss(place: Place, sheet: str) -> None:
     try:
         names = openpyxl.load_workbook(place.path, read_only=True).sheetnames
     except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, SyntaxError):
-        return  # no workbook, and replaced only where that is asked for
+        return  # not a workbook, and replaced only on request
     if others := [name for name in names if name != sheet]:
         raise OutputError(
             f"cannot write sheet {sheet!r} of {place.name}: its other sheets ({', '.join(others[:5])}) would be lost; "
@@ -110,7 +110,7 @@ def _refuse_loss(place: Place, sheet: str) -> None:
 
 
 def _as_text(sheet: Any) -> None:
-    """Keep text that begins with = as text: openpyxl takes it for a formula, which would be computed when opened."""
+    """Keep text that starts with = as text; openpyxl would make it a formula, which Excel computes on opening."""
     for row in sheet.iter_rows():
         for cell in row:
             if cell.data_type == "f":
@@ -118,7 +118,7 @@ def _as_text(sheet: Any) -> None:
 
 
 def _within_excel(series: pd.Series) -> pd.Series:
-    """Whole numbers of more digits than Excel keeps become text, so that no key changes."""
+    """Turn integers with more digits than Excel keeps into text, so that no key changes."""
     if not pd.api.types.is_integer_dtype(series.dtype):
         return series
     known = series.dropna()

@@ -1,4 +1,4 @@
-"""Fields of a CSV file that other programs would take for more than text."""
+"""Fields of a CSV file that other programs would not treat as plain text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
-"""First characters of text that a spreadsheet program takes for a formula; the wide ones where the language is one of
-East Asia."""
+"""First characters of text that spreadsheet programs treat as a formula; the full-width ones in East Asian
+languages."""
 
 
 def neutralized(df: pd.DataFrame, is_number: Callable[[str], bool]) -> pd.DataFrame:
-    """Put an apostrophe before text that a spreadsheet would compute; numbers are left alone."""
+    """Put an apostrophe before text that a spreadsheet would evaluate; numbers are left alone."""
 
     def safe(value: Any) -> Any:
         return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not is_number(value) else value
@@ -29,7 +29,7 @@ def neutralized(df: pd.DataFrame, is_number: Callable[[str], bool]) -> pd.DataFr
 
 
 def holds_return(df: pd.DataFrame) -> bool:
-    """Whether any text or name has a carriage return."""
+    """Whether any text or column name contains a carriage return."""
     texts = [pd.Series(df.columns.astype(str))]
     for _, column in df.items():
         values = column.cat.categories.to_series() if isinstance(column.dtype, pd.CategoricalDtype) else column

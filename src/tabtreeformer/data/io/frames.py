@@ -1,4 +1,4 @@
-"""Tables of other libraries: polars and pyarrow in, the same kind out. Neither is imported unless a table is one."""
+"""Tables of other libraries: polars and pyarrow tables in, the same type out. Neither is imported unless needed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ...errors import ConfigError, ReadingWarning, SchemaError, import_extra
 PANDAS, POLARS, PYARROW = "pandas", "polars", "pyarrow"
 LIBRARIES = (PANDAS, POLARS, PYARROW)
 CONTAINERS = (list, dict, set, frozenset, tuple, np.ndarray)
-"""Values that hold others."""
+"""Container types."""
 NAMED = (uuid.UUID, ipaddress.IPv4Address, ipaddress.IPv6Address)
-"""Objects that are written as one text."""
+"""Objects that are written as a single string."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -29,14 +29,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Kind:
-    """The library of a table, and its own types where the library has more of them than pandas."""
+    """The library of a table, and its own types if the library has more types than pandas."""
 
     library: str = PANDAS
     types: Any = None
-    """Of pyarrow its schema; of polars its schema and that of the Arrow table it becomes."""
+    """For pyarrow its schema; for polars its schema and that of the equivalent Arrow table."""
 
     def build(self, df: pd.DataFrame) -> Any:
-        """Make a table of this kind of a DataFrame."""
+        """Turn a DataFrame into a table of this kind."""
         if self.library == PANDAS:
             return df
         from . import arrow
@@ -52,7 +52,7 @@ class Kind:
 
 
 def library_of(table: Any) -> str | None:
-    """The library that a table belongs to; None for what is not a table."""
+    """The library that a table belongs to; None if it is not a table."""
     if isinstance(table, pd.DataFrame):
         return PANDAS
     home, name = type(table).__module__.split(".")[0], type(table).__name__
@@ -64,7 +64,7 @@ def library_of(table: Any) -> str | None:
 
 
 def take_in(table: Any) -> tuple[Any, Kind]:
-    """Return a table as a DataFrame, and what is needed to make tables like it; what is no table stays as it is."""
+    """Return a table as a DataFrame, and its kind, to build similar tables; anything else is returned unchanged."""
     library = library_of(table)
     if library == PANDAS:
         return without_containers(table), Kind()
@@ -78,14 +78,14 @@ def take_in(table: Any) -> tuple[Any, Kind]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise SchemaError(f"column name {twice!r} occurs more than once; rename the columns")
-    # What pandas once wrote into the schema (an index, names that were numbers) is of no use to a table without it.
+    # Metadata that pandas once wrote into the schema (an index, numeric names) is of no use here.
     carried = carried.replace_schema_metadata(None)
     types = carried.schema if library == PYARROW else (table.schema, carried.schema)
     return arrow.to_pandas(carried), Kind(str(library), types)
 
 
 def without_containers(table: pd.DataFrame) -> pd.DataFrame:
-    """Lists, dicts and sets in a column as JSON text, which is said; UUIDs and addresses of computers as text."""
+    """Convert lists, dicts and sets in a column to JSON text, with a warning; UUIDs and IP addresses to text."""
     first = {name: _first(column) for name, column in table.items() if column.dtype.kind == "O"}
     named = [name for name, value in first.items() if isinstance(value, NAMED)]
     if named:
@@ -99,7 +99,7 @@ def without_containers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _first(series: pd.Series) -> Any:
-    """The first value that is there."""
+    """The first value that is not missing."""
     return next((value for value in series if isinstance(value, CONTAINERS) or not pd.isna(value)), None)
 
 
@@ -112,14 +112,14 @@ def _as_json(value: Any) -> Any:
 
 
 def kind_named(output: str) -> Kind:
-    """The kind of table that a user asks for by its library's name."""
+    """The kind of table for the library name that a user gives."""
     if output not in LIBRARIES:
         raise ConfigError(f"output must be one of {', '.join(LIBRARIES)}, got {output!r}")
     return Kind(output)
 
 
 def taking_any_table(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Let a function of DataFrames accept tables of other libraries too."""
+    """Let a function that takes DataFrames accept tables of other libraries too."""
 
     @functools.wraps(function)
     def taking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -131,7 +131,7 @@ def taking_any_table(function: Callable[Arguments, Result]) -> Callable[Argument
 
 
 def index_note(table: Any) -> str | None:
-    """What to say about an index that is more than a count of the rows; it is not learned."""
+    """The note about an index that is more than a row counter; it is not learned."""
     if not isinstance(table, pd.DataFrame) or isinstance(table.index, pd.RangeIndex):
         return None
     names = [str(name) for name in table.index.names if name is not None]

@@ -1,4 +1,4 @@
-"""JSON lines: one object per line; a key that a line lacks is a missing value."""
+"""JSON lines: one object per line; an absent key is a missing value."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def write_jsonl(df: pd.DataFrame, place: Place, options: TableOptions) -> None:
 
 
 def _plain(series: pd.Series) -> list[Any]:
-    """Values as JSON has them: numbers with all their digits, dates as ISO 8601, gaps as null."""
+    """Values as JSON represents them: numbers with all their digits, dates as ISO 8601, missing values as null."""
     values = series.astype(object).where(series.notna(), None).tolist()
     return [v.isoformat() if hasattr(v, "isoformat") else v.item() if isinstance(v, np.generic) else v for v in values]
 
 
 def _parser(place: Place) -> Callable[[str, int], dict[str, Any]]:
-    """A function of a line and its number."""
+    """A function that takes a line and its number."""
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         row = dict(items)

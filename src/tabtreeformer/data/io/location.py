@@ -1,4 +1,4 @@
-"""Where a table is: which kind of file or database a name means, and the error if nothing is there."""
+"""Where a table is: which kind of file or database a name refers to, and the error if it does not exist."""
 
 from __future__ import annotations
 
@@ -19,51 +19,51 @@ ENDINGS = {
     "excel": (".xlsx",),
     "duckdb": (".duckdb", ".ddb"),
 }
-"""Forms of files, and the endings by which they are known."""
+"""File formats and their extensions."""
 PACKED = (".gz", ".bz2", ".xz", ".zst")
-"""Endings that may follow those of text."""
+"""Extensions that may follow those of text files."""
 TEXT_FORMS = ("csv", "jsonl")
 SQL = "sql"
 DIALECT = "dialect"
-"""Under this name a table remembers the separator and the decimal point of its file, to be written so again."""
+"""Name under which a table remembers the separator and decimal point of its file, so that they are written again."""
 DATABASES = ("duckdb", SQL)
 HOLDS_TABLES = ("excel", *DATABASES)
-"""Forms that hold several tables; `#name` behind the file or URL names one."""
+"""Formats with several tables; `#name` after the file or URL selects one."""
 
 _SECRET = re.compile(r"((?:password|passwd|pwd|token|secret|api_?key)=)[^&;\s]+", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://).*@")  # better too much than part of a password with a slash or a space in it
+_LOGIN = re.compile(r"(?<=://).*@")  # better to hide too much than to leak part of a password with a slash or space
 
 
 PIPES = {"-": "standard input", "/dev/stdin": "standard input", "/dev/stdout": "standard output"}
-"""Names of the streams that a shell connects; tables there are CSV unless a format is given."""
+"""Names of the standard streams; their tables are CSV unless a format is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """How a table is to be read or written; what is not given is detected or has the usual value."""
+    """How to read or write a table; options that are not given are detected or have the usual default."""
 
     format: str | None = None
-    """One of `csv`, `jsonl`, `parquet`, `feather`, `excel`, `duckdb`, where the ending does not say it."""
+    """One of `csv`, `jsonl`, `parquet`, `feather`, `excel`, `duckdb`, if the extension does not show it."""
     sep: str | None = None
     """Separator of a CSV file, e.g. `;`."""
     encoding: str | None = None
-    """E.g. `latin-1`; by default the byte-order mark of the file, else UTF-8."""
+    """E.g. `latin-1`; by default from the file's byte-order mark, otherwise UTF-8."""
     quote: str = '"'
     """Quote character of a CSV file."""
     decimal: str | None = None
     """`.` or `,`."""
     missing: tuple[str, ...] = ()
-    """Words for a missing value in a CSV file, beside the empty field."""
+    """Words for a missing value in a CSV file, in addition to the empty field."""
     query: str | None = None
-    """SQL to read rows with."""
+    """SQL query that reads the rows."""
     table: str | None = None
-    """Which table of a database."""
+    """Table of a database."""
     sheet: str | None = None
-    """Which sheet of an Excel file."""
+    """Sheet of an Excel file."""
     neutralize: bool = False
-    """Whether text in a CSV file that a spreadsheet would compute gets an apostrophe before it."""
+    """Whether to put an apostrophe before text in a CSV file that a spreadsheet would evaluate."""
     overwrite: bool = False
-    """Whether an existing table of a database may be replaced."""
+    """Whether an existing database table may be replaced."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(self.missing))
@@ -88,12 +88,12 @@ class Place:
 
     form: str
     name: str
-    """What messages call it: never with a password."""
+    """Its name in messages, never with a password."""
     path: Path | None = None
     """The file; None for a server, a pipe, and DuckDB without a file."""
     url: str | None = None
     table: str | None = None
-    """A table or sheet that was named with the place."""
+    """The table or sheet named as part of the place."""
 
     @property
     def is_pipe(self) -> bool:
@@ -102,13 +102,13 @@ class Place:
 
     @property
     def title(self) -> str:
-        """A short name for people: the file without its folders, and the table in it."""
+        """A short name for display: the file without its folders, and the table in it."""
         name = self.name if self.path is None else self.path.name
         return name if self.table is None else f"{name}#{self.table}"
 
     @property
     def stem(self) -> str:
-        """A short name for files that are derived from this table."""
+        """A short name for files derived from this table."""
         if self.path is not None:
             return self.path.name.split(".")[0] or "table"
         tail = re.split(r"[/\\]", (self.url or "").split("?")[0])[-1]
@@ -116,7 +116,7 @@ class Place:
 
     @property
     def ending(self) -> str:
-        """The ending that a file beside this one would have; of a database, that of the form that keeps types."""
+        """The extension for a file next to this one; for a database, that of a format that preserves types."""
         if self.form in HOLDS_TABLES:
             return ".parquet" if self.form in DATABASES else ".xlsx"
         if self.path is None:
@@ -127,7 +127,7 @@ class Place:
 
 
 def locate(source: str | os.PathLike[str], options: TableOptions, error: type[Exception] = SchemaError) -> Place:
-    """Determine which form of table a name means."""
+    """Determine which file or database a name refers to, and its format."""
     text = os.fspath(source)
     if not isinstance(text, str) or not text:
         raise error(f"a table is named by a file or a database URL, got {text!r}")
@@ -146,12 +146,12 @@ def locate(source: str | os.PathLike[str], options: TableOptions, error: type[Ex
 
 
 def hide_passwords(text: str) -> str:
-    """Blank out logins and secrets in whatever looks like a URL."""
+    """Mask logins and secrets in anything that looks like a URL."""
     return _SECRET.sub(r"\1***", _LOGIN.sub("***@", text))
 
 
 def check_file(path: Path) -> None:
-    """Raise an error where there is no such file, with names that may have been meant."""
+    """Raise an error if there is no such file, with suggestions of similar names."""
     if path.is_dir():
         raise SchemaError(f"{path} is a folder; name a file in it")
     if not path.is_file():
@@ -171,7 +171,7 @@ _TOGETHER = ", or learn all of them together with RelationalTabTreeFormer"
 
 
 def choose_table(place: Place, wanted: str | None, known: list[str], what: str) -> str:
-    """The only possible table, or an error that lists the existing ones."""
+    """The only table, or an error that lists the existing ones."""
     wanted = wanted or place.table
     if wanted is None and len(known) == 1:
         return known[0]
@@ -186,7 +186,7 @@ def choose_table(place: Place, wanted: str | None, known: list[str], what: str) 
 
 
 def check_names(place: Place, names: list[str]) -> None:
-    """Refuse a name that occurs twice; pandas would rename the second silently."""
+    """Reject duplicate names; pandas would silently rename the second."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -244,7 +244,7 @@ def _sqlite_file(url: str) -> Path | None:
 
 
 def _check(place: Place, options: TableOptions) -> None:
-    """Refuse options that would have no effect."""
+    """Reject options that would have no effect."""
     for name, forms in {"query": DATABASES, "table": DATABASES, "sheet": ("excel",)}.items():
         if getattr(options, name) is not None and place.form not in forms:
             raise ConfigError(f"--{name} is for {' and '.join(forms)}; {place.name} is read as {place.form}")

@@ -1,6 +1,6 @@
-"""Read-only queries: one statement that writes nothing.
+"""Read-only queries: a single statement that writes nothing.
 
-This is the first of two locks. The second is the database itself: SQLite and DuckDB files are opened for reading only,
+This is the first of two safeguards. The second is the database itself: SQLite and DuckDB files are opened read-only,
 and servers are asked for a read-only transaction, which is rolled back.
 """
 
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[();]|\w+")
 
 
 def check_query(query: str | None) -> None:
-    """Refuse a query that would write, however it is wrapped."""
+    """Reject a query that would write, however it is wrapped."""
     if query is None:
         return
     words = _WORD.findall(_NOISE.sub(" ", query).lower())

@@ -33,7 +33,7 @@ def read_tables(source: str | os.PathLike[str], **options: Any) -> dict[str, pd.
 
 
 def holds_several(source: str | os.PathLike[str], **options: Any) -> bool:
-    """Whether a name means several tables: a database of more than one, or a folder whose files differ in columns.
+    """Whether a name refers to several tables: a database with more than one, or files with different columns.
 
     Files with the same columns are parts of one table.
     """
@@ -45,12 +45,12 @@ def holds_several(source: str | os.PathLike[str], **options: Any) -> bool:
     if place.form not in DATABASES or place.table is not None:
         return False
     if place.path is not None and not place.path.exists():
-        return False  # reading it gives the better error
+        return False  # reading it gives a better error
     return len(tables_of(place)) > 1
 
 
 def tables_of(place: Place) -> list[str]:
-    """Names of the tables of a database, views left out."""
+    """Names of the tables of a database, without views."""
     return duckdb_tables(place) if place.form == DUCKDB else sql_tables(place)
 
 
@@ -59,7 +59,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _header(file: Path, options: Mapping[str, Any]) -> list[str]:
-    """Names of the columns of a file; of large forms without reading its rows."""
+    """Names of the columns of a file; for CSV and Parquet, without reading the rows."""
     form = form_of(file.name)
     if form == "csv":
         chosen = {name: options[name] for name in ("sep", "encoding") if options.get(name)}
@@ -86,12 +86,12 @@ def _read_folder(folder: Path, options: Mapping[str, Any]) -> dict[str, pd.DataF
 
 
 def is_folder(target: str) -> bool:
-    """Whether tables go to files of a folder: one that is there, or a name that ends in a slash."""
+    """Whether tables go to files in a folder: an existing one, or a name that ends in a slash."""
     return target.endswith(("/", os.sep)) or Path(target).is_dir()
 
 
 def check_tables_target(target: str, names: list[str], *, ending: str, overwrite: bool) -> None:
-    """Refuse a target that exists or cannot be written, before any work is done for it."""
+    """Reject a target that exists or cannot be written, before any work is done."""
     if not is_folder(target):
         for name in names:
             check_target(target, table=name, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Bytes and text of files, compressed or not: their encoding, and where decoding fails."""
+"""Bytes and text of files, compressed or not: the encoding, and where decoding fails."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FOREIGN = {
 
 @contextlib.contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading and unpack it on the way; its content shows what it is compressed with."""
+    """Open a file for reading, decompressing on the fly; the compression is detected from the content."""
     try:
         with path.open("rb") as raw:
             start = raw.read(16)
@@ -56,14 +56,14 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """Open a file for reading text, line ends as they are."""
+    """Open a file for reading text, with line endings unchanged."""
     with open_bytes(path) as stream:
         yield io.TextIOWrapper(stream, encoding=encoding, newline="")
 
 
 @contextlib.contextmanager
 def write_text(target: Path, name: str, encoding: str) -> Iterator[IO[str]]:
-    """Open `target` for writing text, packed as the ending of `name` says."""
+    """Open `target` for writing text, compressed according to the extension of `name`."""
     ending = name.lower().rsplit(".", 1)[-1]
     try:
         codecs.lookup(encoding)
@@ -81,7 +81,7 @@ def write_text(target: Path, name: str, encoding: str) -> Iterator[IO[str]]:
 
 
 def find_encoding(path: Path, wanted: str | None) -> str:
-    """The encoding of a text file: the one asked for, its mark, or UTF-8; an error names the line that is not in it."""
+    """The encoding of a text file: the given one, its byte-order mark, or UTF-8; an error names the invalid line."""
     with open_bytes(path) as stream:
         start = stream.read(4096)
     encoding = wanted or next((name for mark, name in _MARKS if start.startswith(mark)), None) or _unmarked(start)
@@ -107,10 +107,10 @@ def find_encoding(path: Path, wanted: str | None) -> str:
 
 
 def _is_western(path: Path) -> bool:
-    """Whether a whole file is plausible as the Western European code page: single accented letters in plain words.
+    """Whether a whole file is plausible as Western European text: single accented letters in plain words.
 
-    Text of another code page has mostly letters beyond ASCII where it has any, and a file that mixes UTF-8 in has
-    pairs of bytes that are UTF-8.
+    In other code pages, lines with any non-ASCII letters consist mostly of them, and a file with UTF-8 mixed in has
+    byte pairs that are UTF-8.
     """
     plain = accented = 0
     with open_bytes(path) as stream:
@@ -137,7 +137,7 @@ _SIGNS = frozenset("€£¥§°²³½¼¾µ«»–—‘’“”„…•·®©
 
 
 def _unmarked(start: bytes) -> str:
-    """UTF-16 without a byte-order mark is recognised by zeros: every second byte of Western text."""
+    """Recognize UTF-16 without a byte-order mark by its zeros: every second byte of Western text."""
     pairs = len(start) // 2
     if pairs and start[1::2].count(0) > 0.4 * pairs and start[::2].count(0) < 0.1 * pairs:
         return "utf-16-le"
@@ -147,7 +147,7 @@ def _unmarked(start: bytes) -> str:
 
 
 def _try(path: Path, encoding: str, wanted: str | None) -> None:
-    """Decode all of it once, so that no half-read table and no replaced letter comes out."""
+    """Decode the whole file once, so that no table is half-read and no letter replaced."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
     line = 1
@@ -186,7 +186,7 @@ def _unpack(raw: IO[bytes], packing: str | None) -> Any:
 
 def _pack(target: Path, ending: str) -> Any:
     if ending == "gz":
-        # Without a time stamp and a name in it, the same rows make the same file.
+        # Without a timestamp and a name inside, the same rows give the same file.
         return _GzipWithoutDate(target)
     if ending == "bz2":
         return bz2.BZ2File(target, "wb")

@@ -1,7 +1,7 @@
 """CSV: any separator, encoding and quoting, read without changing codes that only look like numbers.
 
-A file is read twice. The first pass looks at every field as text, checks that all rows are as long as the header and
-determines what each column is; the second lets pandas parse it as exactly that. pandas alone would pad short rows and
+A file is read twice. The first pass scans every field as text, checks that all rows are as long as the header and
+determines the type of each column; the second lets pandas parse exactly that. pandas alone would pad short rows and
 silently turn the zip code 01234 into 1234, the part number 12e4 into 120000.0 and Namibia's NA into a gap.
 """
 
@@ -26,23 +26,23 @@ from .location import DIALECT, Place, TableOptions, check_names
 from .streams import find_encoding, open_text, write_text
 
 SEPARATORS = (",", ";", "|", "\t")
-"""By how often they occur inside fields, most often first."""
+"""In order of how often they occur inside fields, most frequent first."""
 MARKERS = frozenset(
     ["NA", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>", "1.#QNAN"]
 )
-"""Words for a missing value among numbers and truth values; in a column of text these are plain words."""
+"""Words for a missing value among numbers and booleans; in a text column they are ordinary words."""
 SIGNS = frozenset(["-", "--", "?", "."])
-"""Signs for a missing value among numbers; a warning says that they were read as such."""
+"""Symbols for a missing value among numbers; a warning says how they were read."""
 CELLS_AT_ONCE = 1_000_000
 
 WHOLE = r" *-?(?:0|[1-9]\d*) *"
-# No leading zeros; an exponent has a sign or follows a point, as every program writes it: 12e4 is a code.
+# No leading zeros; an exponent has a sign or follows a decimal point, as every program writes it: 12e4 is a code.
 DECIMAL = r" *[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]\d+)?|\.\d+(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?) *"
 PHONE = r" *\+\d{7,} *"
 _WHOLE = re.compile(WHOLE, re.ASCII)
 _DECIMAL = re.compile(rf"(?!{PHONE}\Z){DECIMAL}", re.ASCII)
 _COMMA = re.compile(r" *[+-]?(?:0|[1-9]\d*),\d+ *", re.ASCII)
-# The same for many fields at once, one per line: the start of a line that is no such number.
+# Likewise for many fields at once, one per line: the start of a line that is not such a number.
 _NOT_WHOLE = re.compile(rf"^(?!{WHOLE}$)", re.ASCII | re.MULTILINE)
 _NOT_DECIMAL = re.compile(rf"^(?!(?!{PHONE}$){DECIMAL}$)", re.ASCII | re.MULTILINE)
 SURELY_FITS = 18
@@ -51,13 +51,13 @@ SURELY_FITS = 18
 
 @dataclass
 class Facts:
-    """What is known from the fields of one column so far."""
+    """What is known about one column from the fields seen so far."""
 
     whole: bool = False
     decimal: bool = False
     comma: bool = False
     surely_comma: bool = False
-    """A decimal comma that cannot separate thousands."""
+    """Whether there is a decimal comma that cannot be a thousands separator."""
     truth: bool = False
     gaps: bool = False
     text: bool = False
@@ -106,7 +106,7 @@ class Facts:
                 return
 
     def dtype(self, decimal: str) -> str:
-        """The dtype that keeps every field what it was."""
+        """The dtype that keeps every field unchanged."""
         fraction = self.comma if decimal == "," else self.decimal
         foreign = self.decimal if decimal == "," else self.comma
         if self.text or foreign or (self.truth and (self.whole or fraction)):
@@ -117,7 +117,7 @@ class Facts:
             return "boolean" if self.gaps else "bool"
         if self.whole:
             return self._whole_dtype()
-        return "str" if self.markers else "float64"  # only gaps
+        return "str" if self.markers else "float64"  # only missing values
 
     def _whole_dtype(self) -> str:
         if self.low >= -(2**63) and self.high < 2**63:
@@ -128,13 +128,13 @@ class Facts:
 
 
 def _too_large(value: str) -> bool:
-    """Whether digits such as 1.E400 make a number that no float holds."""
+    """Whether text such as 1.E400 is a number too large for a float."""
     return (len(value) > 300 or "e" in value or "E" in value) and math.isinf(float(value)) and "n" not in value.lower()
 
 
 @dataclass(frozen=True)
 class Form:
-    """How one CSV file is to be parsed, by all fields of all files of the table."""
+    """How to parse one CSV file, based on all fields of all files of the table."""
 
     place: Place
     encoding: str
@@ -147,7 +147,7 @@ class Form:
 
 
 def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
-    """Read a CSV file; rows that do not fit the header are an error with their line."""
+    """Read a CSV file; a row that does not fit the header raises an error with its line."""
     (form,), _ = settle([place], options)
     frame = next(parse(form, options))
     if (form.sep, form.decimal) != (",", "."):
@@ -156,7 +156,7 @@ def read_csv(place: Place, options: TableOptions) -> pd.DataFrame:
 
 
 def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]:
-    """Look at every field of the files of one table once: how to parse each file, and the total number of rows."""
+    """Scan every field of a table's files once: return how to parse each file, and the total number of rows."""
     forms: list[Form] = []
     facts: list[Facts] = []
     n_rows = 0
@@ -169,7 +169,7 @@ def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]
         forms.append(Form(place, encoding, sep, header))
         n_rows += rows
     decimal = options.decimal or _find_decimal(facts, forms[0].sep)
-    # A postal code is text wherever it is digits: 01067 and 80331 are of one column.
+    # A postal code is text even if it is all digits: 01067 and 80331 belong in one column.
     codes = [f.whole and is_postal(name) for f, name in zip(facts, forms[0].header, strict=True)]
     dtypes = tuple("str" if code else f.dtype(decimal) for f, code in zip(facts, codes, strict=True))
     words = tuple(
@@ -180,7 +180,7 @@ def settle(places: list[Place], options: TableOptions) -> tuple[list[Form], int]
 
 
 def _say_signs(place: Place, header: list[str], words: tuple[tuple[str, ...], ...], guessed: frozenset[str]) -> None:
-    """Warn of signs that were read as missing values without being named as such."""
+    """Warn about symbols that were read as missing values without being declared as such."""
     columns = [name for name, known in zip(header, words, strict=True) if guessed & set(known)]
     signs = sorted({sign for known in words for sign in guessed & set(known)})
     if columns:
@@ -193,7 +193,7 @@ def _say_signs(place: Place, header: list[str], words: tuple[tuple[str, ...], ..
 
 
 def parse(form: Form, options: TableOptions, rows: int | None = None) -> Iterator[pd.DataFrame]:
-    """Let pandas read the file as was settled: whole, or `rows` rows at a time."""
+    """Let pandas read the file as determined by `settle`: all at once, or `rows` rows at a time."""
     assert form.place.path is not None
     with open_text(form.place.path, form.encoding) as stream:
         try:
@@ -210,9 +210,9 @@ def parse(form: Form, options: TableOptions, rows: int | None = None) -> Iterato
 
 
 def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: bool = True) -> None:
-    """Write a CSV file: by default UTF-8, and separated as the table was when it was read, else by commas.
+    """Write a CSV file: by default in UTF-8, with the separator of the file the table came from, else with commas.
 
-    A file named .tsv or .tab has tabs.
+    A .tsv or .tab file is separated by tabs.
     """
     assert place.path is not None
     if options.neutralize:
@@ -232,7 +232,7 @@ def write_csv(df: pd.DataFrame, place: Place, options: TableOptions, *, header: 
             index=False,
             header=header,
             lineterminator="\n",
-            # Python before 3.13 leaves a carriage return unquoted, and readers take it for the end of the line.
+            # Python before 3.13 leaves a carriage return unquoted, and readers mistake it for the end of the line.
             quoting=csv.QUOTE_NONNUMERIC if holds_return(df) else csv.QUOTE_MINIMAL,
         )
 
@@ -244,7 +244,7 @@ def _is_number(text: str) -> bool:
 def _scan(
     stream: io.TextIOWrapper, place: Place, sep: str, options: TableOptions, facts: list[Facts], first: Form | None
 ) -> tuple[list[str], list[Facts], int]:
-    """Look at every field once, adding to what earlier files of the table have shown; count the rows."""
+    """Scan every field once, adding to the facts from earlier files of the table; count the rows."""
     reader = csv.reader(stream, delimiter=sep, quotechar=options.quote)
     missing = frozenset(["", *options.missing])
     try:
@@ -267,7 +267,7 @@ def _scan(
 
 
 def _same_header(place: Place, header: list[str], first: Form) -> None:
-    """Refuse a file whose columns are not those of the first."""
+    """Reject a file whose columns differ from those of the first."""
     for here, there in itertools.zip_longest(header, first.header):
         if here != there:
             fault = (
@@ -277,7 +277,7 @@ def _same_header(place: Place, header: list[str], first: Form) -> None:
 
 
 def _rows(reader: Iterator[list[str]], place: Place, header: list[str], sep: str) -> Iterator[list[str]]:
-    """Yield the rows, all as long as the header."""
+    """Yield the rows, each as long as the header."""
     for row in reader:
         if len(row) == len(header):
             yield row
@@ -309,7 +309,7 @@ def _find_separator(place: Place, encoding: str, options: TableOptions) -> str:
             rows = [row for row in reader if not _blank(row)]
         except csv.Error:
             continue
-        rows = rows if whole or len(rows) < 3 else rows[:-1]  # the last may be cut in the middle
+        rows = rows if whole or len(rows) < 3 else rows[:-1]  # the last may be cut off in the middle
         if not rows or len(rows[0]) == 1:
             continue
         rank = (all(len(row) == len(rows[0]) for row in rows), len(rows[0]))
@@ -319,13 +319,13 @@ def _find_separator(place: Place, encoding: str, options: TableOptions) -> str:
 
 
 def _find_decimal(facts: list[Facts], sep: str) -> str:
-    """A comma if numbers have no other decimal point and some commas cannot separate thousands."""
+    """A comma if numbers have no other decimal point and some commas cannot be thousands separators."""
     surely = any(f.surely_comma and not f.text for f in facts)
     points = any(f.decimal and not f.text for f in facts)
     return "," if sep != "," and surely and not points else "."
 
 
 def _exactly() -> dict[str, str]:
-    """Ask for the nearest number; from 3.1 on pandas always gives it, and warns when asked."""
+    """Ask for the nearest float; pandas 3.1 and later always returns it, and warns if asked to."""
     major, minor = (int(part) for part in pd.__version__.split(".")[:2])
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
