@@ -1,6 +1,6 @@
 """From a table to a fitted model: the pipeline of `fit`, and the training of the two networks.
 
-Modules that need PyTorch are imported when first used, so that growing trees that write never waits for it.
+Modules that need PyTorch are imported on first use, so that fitting trees that write never waits for it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class WeightAverage(Generic[_Network]):
     """The network that is validated and kept: a moving average of the trained one, or the trained one itself."""
 
     def __init__(self, model: _Network, share: float) -> None:
-        """Follow `model`; each step keeps `share` of the average so far, 0 means no average."""
+        """Follow `model`; each step keeps `share` of the average so far; 0 means no average."""
         self._model, self._share = model, share
         self.network = copy.deepcopy(model) if share else model
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Batches:
-    """Row indices of batch after batch, each pass over the rows in a new order, its last batch shorter.
+    """Row indices, batch by batch; each pass over the rows has a new order, and its last batch may be shorter.
 
     Its state is the random state at the start of the pass and the number of rows taken since, not the order itself,
     which is as long as the table.
@@ -23,7 +23,7 @@ class Batches:
         self._taken = 0
 
     def take(self, size: int) -> NDArray[np.int64]:
-        """The next `size` rows, or those that are left in this pass."""
+        """The next `size` rows, or what is left of this pass."""
         if self._taken == len(self._order):
             self._begin_pass()
         batch = self._order[self._taken : self._taken + size]
@@ -35,7 +35,7 @@ class Batches:
         self._order, self._taken = self._rng.permutation(self._n_rows), 0
 
     def to_json(self) -> dict[str, Any]:
-        """The state, after a first batch."""
+        """The state, once a first batch has been taken."""
         return {"start": self._start, "taken": self._taken}
 
     def go_on(self, state: dict[str, Any]) -> None:

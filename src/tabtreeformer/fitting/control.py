@@ -15,7 +15,7 @@ from .stopping import Allowance
 
 
 class Resumable(Protocol):
-    """A run of steps that a checkpoint can hold."""
+    """A run of steps that can be saved in a checkpoint."""
 
     def state(self, *, done: bool) -> tuple[State, dict[str, Tensor]]:
         """Everything that the next step depends on; for a finished run, only its result."""
@@ -41,7 +41,7 @@ class Control:
         team: Team = ALONE,
         advance: Callable[..., None] = _show_nothing,
     ) -> None:
-        """`advance` is that of a progress task."""
+        """`advance` is the method of a progress task."""
         self._allowance, self._checkpoints, self._team, self._advance = allowance, checkpoints, team, advance
         self._started = time.perf_counter()
         self._run: Resumable | None = None
@@ -52,7 +52,7 @@ class Control:
         """Share of the time that has been used, at most 1."""
 
     def resume(self, run: Resumable) -> bool:
-        """Restore the run if there is a checkpoint of it, and save it from now on; return whether it was done."""
+        """Restore the run if it has a checkpoint, and save it from now on; return whether it was already done."""
         self._run = run
         loaded = None if self._checkpoints is None else self._checkpoints.load()
         if loaded is None:
@@ -63,7 +63,7 @@ class Control:
         return bool(state["done"])
 
     def start(self, history: History) -> None:
-        """Begin with the first step, or with the next one of a run that was restored."""
+        """Start at the first step, or at the next step of a restored run."""
         self._advance(history.steps)
         self._started = time.perf_counter() - history.seconds
         self.after_step(0.0)
@@ -72,7 +72,7 @@ class Control:
 
     @property
     def seconds(self) -> float:
-        """Time that the steps have taken, those before an interruption included."""
+        """Time that the steps have taken, including those before an interruption."""
         return time.perf_counter() - self._started
 
     @property

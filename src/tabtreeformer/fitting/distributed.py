@@ -29,21 +29,21 @@ from ..errors import ConfigError
 from ..model import Network
 
 PATIENCE = datetime.timedelta(days=1)
-"""The others wait for the first to search trees, which may take hours; torchrun ends all when one dies."""
+"""The others wait while the first searches for trees, which may take hours; if one dies, torchrun ends them all."""
 
 _SYNC_BUFFERS = next(
     name
     for name in ("forward_sync_buffers", "broadcast_buffers")
     if name in inspect.signature(nn.parallel.DistributedDataParallel.__init__).parameters
 )
-"""Ours never change, so that they need not be sent around; the option's name depends on PyTorch's version."""
+"""Our buffers never change and need not be sent around; the option's name depends on PyTorch's version."""
 
 Loss = Callable[[Tensor, Tensor | None, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Team:
-    """The processes of a run, of which this is one; most runs have a single one."""
+    """The processes of a run, of which this is one; most runs have only one."""
 
     rank: int = 0
     size: int = 1
@@ -66,7 +66,7 @@ class Team:
         return numbers
 
     def agreed(self, loss: float, asked: bool, used: float, due: bool) -> tuple[float, bool, float, bool]:
-        """The loss of the whole batch; whether any process was asked to stop; time and checkpoint of the first."""
+        """The loss of the whole batch; whether any process was asked to stop; the first one's time and checkpoint."""
         own = (used, float(due)) if self.first else (0.0, 0.0)
         loss, n_asked, used, is_due = self.sum(loss, float(asked), *own)
         return loss, n_asked > 0, used, is_due > 0
@@ -87,7 +87,7 @@ class Team:
         return content.numpy().tobytes()
 
     def share_number(self, number: int) -> int:
-        """The non-negative integer of the first process."""
+        """The first process's non-negative integer."""
         return int(self.share(str(number).encode()) or b"0")
 
     def gather(self, data: Tensor) -> list[Tensor]:
@@ -99,7 +99,7 @@ class Team:
         return all_data
 
     def check_same(self, facts: Mapping[str, Any]) -> None:
-        """Raise an error if the facts of a process differ: they would train different models."""
+        """Raise an error if the processes' facts differ: they would train different models."""
         if self.size == 1:
             return
         digests = b"".join(hashlib.sha256(dump_json(fact)).digest() for fact in facts.values())
@@ -115,18 +115,18 @@ class Team:
                     )
 
     def part(self, n_rows: int) -> slice:
-        """The rows of this process, of `n_rows`."""
+        """The part of `n_rows` rows that belongs to this process."""
         return slice(n_rows * self.rank // self.size, n_rows * (self.rank + 1) // self.size)
 
     def pieces(self, n_rows: int, n_pieces: int) -> list[tuple[slice, float]]:
-        """The part of a batch of this process in `n_pieces` pieces: their rows, and their shares of the batch."""
+        """Cut this process's part of a batch into `n_pieces` pieces: their rows, and their shares of the batch."""
         own = self.part(n_rows)
         edges = [own.start + (own.stop - own.start) * k // n_pieces for k in range(n_pieces + 1)]
         pieces = [(slice(a, b), (b - a) / n_rows) for a, b in itertools.pairwise(edges) if b > a]
         return pieces or [(slice(0, 1), 0.0)]  # adds nothing, but takes part in the exchange
 
     def together(self, network: Network, loss: Loss, device: torch.device) -> nn.Module | None:
-        """The loss as a module whose backward pass averages the gradients of all processes; None for one process."""
+        """The loss as a module whose backward pass averages the gradients of all processes; None for a single one."""
         if self.size == 1:
             return None
         # Models of other packages have weights that are not used; a table without trees has no leaves to look up.
@@ -165,7 +165,7 @@ def join() -> Team:
     if size < 2 or "RANK" not in os.environ:
         return Team()
     if not dist.is_initialized():
-        # DistributedDataParallel imports this when a group exists, which its functions then reference for ever.
+        # DistributedDataParallel imports this once a group exists, and its functions then reference the group forever.
         importlib.import_module("torch.distributed.nn.functional")
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
         atexit.register(_leave)
@@ -173,7 +173,7 @@ def join() -> Team:
 
 
 def _leave() -> None:
-    """End the threads of the group: one that releases a tensor while the interpreter ends would abort the process."""
+    """End the threads of the group: one that releases a tensor at interpreter exit would abort the process."""
     if dist.is_initialized():
-        gc.collect()  # networks in cycles still hold the group, whose threads end with the last that holds it
+        gc.collect()  # networks in cycles keep the group alive; its threads end with the last reference
         dist.destroy_process_group()

@@ -30,7 +30,7 @@ from .resources import Resources
 from .trainer import train_networks
 
 TUNING_SHARE = 0.25
-"""Maximum share of a budget for the search for tree parameters."""
+"""Maximum share of a budget spent on searching for tree parameters."""
 
 
 def fit_table(
@@ -63,7 +63,7 @@ def fit_table(
     layout = TokenLayout.build(leaf_model.n_leaves, codec.slots)
     progress.note(_announce(request.preset, config, layout))
     tokens = table.tokens(RowEncoder(codec, setup.encoder, leaf_model, layout), progress)
-    if isinstance(tokens, np.memmap) and folder.needed:  # of a table in parts, only a sample was known before
+    if isinstance(tokens, np.memmap) and folder.needed:  # of a table in parts, only a sample was known so far
         folder.begin({"table": hashlib.sha256(tokens.data).hexdigest()}, TOKENS)
     with threads_for(config.model.width):
         in_time = dataclasses.replace(resources, seconds=request.seconds_to_train - folder.seconds)
@@ -105,7 +105,7 @@ class Setup:
     """The column that the trees predict; None where there are no trees."""
     encoder: trees.FeatureEncoder | None
     relations: Sequence[str] | Literal["auto"] | None
-    """Constraints that are given, or `auto` to find them."""
+    """The given constraints, or `auto` to find them."""
 
 
 def settle(table: InMemory | OnDisk, request: Request, seed: np.random.SeedSequence) -> Setup:

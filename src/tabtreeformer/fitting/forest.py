@@ -1,4 +1,4 @@
-"""The steps of fitting trees that write: schema, codec, ids, forest. PyTorch is not imported for it."""
+"""The steps of fitting trees that write: schema, codec, ids, forest. PyTorch is not imported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fit_forest(
     seed: np.random.SeedSequence,
     progress: Progress,
 ) -> tuple[Fitted, Evidence]:
-    """Learn an open table by trees; the evidence is for the privacy gate, and lives as long as the table is open."""
+    """Learn an open table with trees; the evidence is for the privacy gate, valid as long as the table is open."""
     started = time.perf_counter()
     grow_seed, half_seed = seed.spawn(2)
     schema, frame = table.schema, table.frame

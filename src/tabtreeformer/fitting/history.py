@@ -20,7 +20,7 @@ class History:
     seconds: float = 0.0
     batch_size: int = 0
     best_step: int | None = None
-    """Step whose weights were kept; None for the last ones."""
+    """Step whose weights were kept; None if the last ones were."""
     validations: list[tuple[int, float, float]] = field(default_factory=list)
     """Step, mean training loss since the last validation, validation loss."""
     readings: list[Reading] = field(default_factory=list)
@@ -49,6 +49,6 @@ class History:
 
     @property
     def kept_reading(self) -> Reading | None:
-        """The meter at the weights that were kept."""
+        """The meter's reading at the weights that were kept."""
         last = self.best_step or self.steps
         return next((reading for reading in reversed(self.readings) if reading.step <= last), None)

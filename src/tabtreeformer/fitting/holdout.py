@@ -16,7 +16,7 @@ from ..errors import ConfigError
 def set_aside(
     table: pd.DataFrame | Chunks, holdout: Any, seed: np.random.SeedSequence
 ) -> tuple[pd.DataFrame | Chunks, pd.DataFrame | None]:
-    """The rows to learn from, and the rows to keep for the verdict: a share of the table, or a table of their own."""
+    """The rows to learn from, and the rows to keep for the verdict: a share of the table, or a separate table."""
     if holdout is None:
         return table, None
     if not isinstance(holdout, int | float):

@@ -1,4 +1,4 @@
-"""Ctrl-C or SIGTERM while networks train: the first ends the run with the best model so far, the second at once."""
+"""Ctrl-C or SIGTERM while networks train: the first ends the run with its best model, the second at once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def ending_on_interrupt(asked: threading.Event, progress: Progress) -> Iterator[None]:
-    """Set `asked` on the first signal; do nothing where the program has a handler of its own, or in other threads.
+    """Set `asked` on the first signal; do nothing if the program has its own handler, or in other threads.
 
-    Ctrl-C that is ignored, as in a job that a shell started in the background, stays so, and SIGTERM still ends it.
+    If Ctrl-C is ignored, as in a job that a shell runs in the background, it stays ignored, and SIGTERM still works.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -17,7 +17,7 @@ class Learner(Protocol):
 
     @property
     def steps(self) -> int:
-        """Steps to take at most."""
+        """Maximum number of steps."""
 
     @property
     def converged(self) -> bool:

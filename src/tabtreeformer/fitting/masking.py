@@ -17,9 +17,9 @@ def draw_masks(
 ) -> NDArray[np.bool_]:
     """Draw which input tokens to hide, (N, L).
 
-    Each row draws two shares, one for its leaves and one for its values, and each token is hidden on its own with that
-    probability; BOS and EOS never are. A hidden bin always hides its quantiles. A share `blank` of the rows hides all
-    leaves.
+    Each row draws two shares, one for its leaves and one for its values, and each token is hidden independently with
+    that probability; BOS and EOS never are. A hidden bin always hides its quantiles. A share `blank` of the rows
+    hides all leaves.
     """
     hidden = np.zeros((n_rows, layout.length), dtype=bool)
     first_value = 1 + layout.n_trees
@@ -29,7 +29,7 @@ def draw_masks(
     hidden[:, first_value:-1] = _draw_part(n_rows, layout.n_values, config.value_mask, rng)
     for groups in layout.numeric_groups:
         # NOTE[PAPER]: the paper swaps a column's two masks when the bin is visible and the quantile hidden, the reverse
-        # of the rule that it states; we swap in the other case. For more slots the swap is a sort, finest first.
+        # of the rule it states; we swap in the other case. For more slots the swap is a sort, finest first.
         n_hidden = hidden[:, groups].sum(axis=2, keepdims=True)  # (N, m_c, 1)
         depth = np.arange(groups.shape[1])
         hidden[:, groups] = depth >= groups.shape[1] - n_hidden  # (N, m_c, slots)

@@ -1,8 +1,8 @@
-"""The memorisation meter: how much likelier a network finds rows that it was trained on than rows of the other half.
+"""The memorisation meter: how much more likely a network finds its training rows than rows of the other half.
 
-Both differ only in the training, and are read under the same masks and orders, so that the gap between their losses
-is exactly what training taught the network about its own rows. Rows of the shared start are in both halves: what was
-learned about them there is not part of the gap.
+The two differ only in the training, and are read under the same masks and orders, so the gap between their losses is
+exactly what training taught the network about its own rows. The shared start learns from both halves, so what was
+learned there is not part of the gap.
 
 Shapes: `N` rows, `L` positions, `D` value slots.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 COST = 0.25
-"""Own rows per reading, as a share of the rows trained on since the last; it takes 8 % more time."""
+"""Own rows per reading, as a share of the rows trained on since the last one; this takes 8 % more time."""
 QUANTILE = 0.01
 """A row counts as memorised if its loss is below all but this share of the other half's."""
 MIN_ROWS = 10
-"""With fewer rows than this the meter stops nothing."""
+"""With fewer rows than this, the meter never stops the training."""
 SURE = 2.0
-"""Standard errors from which a gap, or a count, is no longer chance."""
+"""A gap or a count of more standard errors than this is not chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,25 +40,25 @@ class Reading:
 
     step: int
     gap: float
-    """Nats per row by which own rows are likelier than rows of the other half."""
+    """How much more likely own rows are than rows of the other half, in nats per row."""
     error: float
     """Its standard error."""
     memorised: int
-    """Own rows, of those read, that are likelier than nearly all of the other half, beyond chance."""
+    """How many of the own rows read are more likely than nearly all of the other half, beyond chance."""
     rows: int
-    """Own rows read."""
+    """Number of own rows read."""
 
     def to_json(self) -> dict[str, float | int]:
         """Plain data."""
         return dataclasses.asdict(self)
 
     def beyond(self, limit: float | None) -> bool:
-        """Whether the gap is above the limit, and not by chance."""
+        """Whether the gap exceeds the limit by more than chance."""
         return limit is not None and self.rows >= MIN_ROWS and self.gap - SURE * self.error > limit
 
 
 def own_rows(rows: Rows, n_validated: int, config: TrainConfig) -> Rows:
-    """As many rows of the training half as are validated, unless that would cost too much; they are in random order."""
+    """Rows of the training half, in random order: as many as are validated, or fewer if that would cost too much."""
     return rows[: max(1, min(n_validated, int(COST * config.validate_every * config.batch_size)))]
 
 

@@ -1,7 +1,7 @@
 """How weights follow gradients: AdamW for all of them, or Muon for the matrices between hidden states.
 
 Muon moves a matrix by its momentum with all singular values made equal (Jordan et al., 2024; newer versions of PyTorch
-have it as `torch.optim.Muon`): directions that few rows need are then learned as fast as those that all rows need.
+include it as `torch.optim.Muon`): directions that few rows need are then learned as fast as those that all rows need.
 
 Shapes: `n` matrices of one shape, `r` their shorter side, `c` the longer.
 """
@@ -18,15 +18,15 @@ from ..config.settings import TrainConfig
 from ..model import Network
 
 WARMUP = 20
-"""Steps over which rates rise at the beginning of the shared start and of each network, where Muon is used."""
+"""Warm-up steps at the beginning of the shared start and of each network, with Muon."""
 MOMENTUM = 0.95
 POLYNOMIAL = (3.4445, -4.7750, 2.0315)
-"""Applied five times, it takes singular values between 0 and 1 to about 1."""
+"""Applied five times, it maps singular values between 0 and 1 to about 1."""
 ITERATIONS = 5
 
 
 def build_optimizer(model: Network, config: TrainConfig) -> torch.optim.Optimizer:
-    """The optimiser of a network; each group of weights has its peak rate as `peak`."""
+    """The optimiser of a network; each group of weights keeps its peak rate as `peak`."""
     weights = [p for p in model.parameters() if p.requires_grad]
     hidden = _hidden_matrices(model) if config.matrix_rate else []
     ids = {id(p) for p in hidden}
@@ -71,18 +71,18 @@ class MuonAdamW(torch.optim.AdamW):
                 weight.sub_(direction.T if tall else direction, alpha=rate * scale)
 
     def _momentum(self, weight: Tensor) -> Tensor:
-        """The gradient, and what is left of those before (Nesterov's form)."""
+        """The gradient plus what is left of earlier ones (Nesterov's form)."""
         assert weight.grad is not None
         state = self.state[weight]
         if not state:
             state["momentum"] = torch.zeros_like(weight)
-            state["step"] = torch.zeros(())  # AdamW asks for it when a state is loaded
+            state["step"] = torch.zeros(())  # AdamW expects it when a state is loaded
         past = state["momentum"].lerp_(weight.grad, 1 - MOMENTUM)
         return weight.grad.lerp(past, MOMENTUM)
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Matrices (n, r, c) with the same singular vectors and singular values of about one, by Newton and Schulz."""
+    """Matrices (n, r, c) with the same singular vectors and singular values of about one (Newton-Schulz)."""
     a, b, c = POLYNOMIAL
     x: Tensor = matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(ITERATIONS):

@@ -16,7 +16,7 @@ def draw_orders(
 ) -> NDArray[np.int64]:
     """Draw an order of the value slots for each row, (N, D); the slots of a column stay together, coarse to fine.
 
-    About a share `table_orders` of the rows keep the table's order.
+    A share of about `table_orders` of the rows keeps the table's order.
     """
     columns = np.unique([slot.column for slot in layout.value_slots], return_inverse=True)[1]  # (D,)
     keys = rng.random((n_rows, columns.max() + 1))  # (N, columns)

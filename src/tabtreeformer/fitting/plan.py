@@ -1,8 +1,8 @@
 """How many rows of a table are learned within a budget.
 
-Rows that networks have no time to read still cost: laws, codec, trees, tokens and the verdict take time for all of
-them, and sizes that follow the rows make networks too large for the steps that are left. So a budget chooses the rows
-first, and everything else follows from them as for a table of that size.
+Rows that networks have no time to read still have a cost: laws, codec, trees, tokens and the verdict take time for all
+of them, and sizes that depend on the rows make networks too large for the steps that are left. So a budget chooses the
+rows first, and everything else follows as for a table of that size.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from .._runtime.threads import available_cores
 from ..config.presets import AUTO, TREES
 
 CELLS_PER_SECOND = {AUTO: 25_000, TREES: 100_000}
-"""Cells per second that a core learns: of networks, each time that they read them; of trees, from start to verdict.
+"""Cells that a core learns per second: for networks, each time they read them; for trees, from start to verdict.
 `python -m benchmarks.unseen` (adult) and `python -m benchmarks.scale_trees` measure more on a quiet machine."""
 PASSES = 4
-"""Times that networks should read a row: with fewer they gain by fewer rows, with more by further ones."""
+"""How often networks should read a row: if less often, fewer rows are better; if more often, more rows are."""
 TRAINING = 0.6
-"""Share of a budget in which networks learn."""
+"""Share of a budget spent on training networks."""
 OVERRUN = 1.25
-"""A fit that takes more than this many times its budget says so."""
+"""A fit that takes longer than this multiple of its budget says so."""
 MIN_ROWS = 2_000
-"""No budget learns fewer rows, if there are as many: they take seconds."""
+"""Every budget learns at least this many rows, if there are that many: they take seconds."""
 
 
 def rows_in_time(preset: str, seconds: float, n_columns: int) -> int | None:
@@ -38,7 +38,7 @@ def rows_in_time(preset: str, seconds: float, n_columns: int) -> int | None:
 
 
 def overrun(record: Mapping[str, Any], budget_seconds: float | None) -> str | None:
-    """What to say of a fit that took much longer than its budget; None of others."""
+    """What to say about a fit that took much longer than its budget; None for others."""
     if budget_seconds is None or record["fit_seconds"] <= OVERRUN * budget_seconds:
         return None
     training = sum(float(own["seconds"]) for own in record.get("training", ()))

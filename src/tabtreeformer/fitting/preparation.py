@@ -23,7 +23,7 @@ Prepared = tuple[Tensor, Tensor | None]
 
 
 def prepare(rows: Tensor, layout: TokenLayout, config: Config, rng: np.random.Generator) -> Prepared:
-    """Replace a random part of the tokens by MASK and, where any order is allowed, draw one per row."""
+    """Replace a random part of the tokens by MASK and, where any order is allowed, draw an order per row."""
     blank = BLANK_PROMPTS if config.model.any_order else 0.0
     masks = draw_masks(len(rows), layout, config.train, rng, blank)
     masked = rows.masked_fill(torch.from_numpy(masks).to(rows.device), MASK)
@@ -34,5 +34,5 @@ def prepare(rows: Tensor, layout: TokenLayout, config: Config, rng: np.random.Ge
 
 
 def take_rows(rows: Tensor, row_indices: Rows, device: torch.device) -> Tensor:
-    """These rows as 64-bit integers on the device, wherever and however narrow they are stored."""
+    """These rows as 64-bit integers on the device, wherever and in whatever type they are stored."""
     return rows[torch.from_numpy(row_indices).to(rows.device)].to(device).long()

@@ -23,7 +23,7 @@ MAX_PROMPTS = {"trained": 100_000, "validated": 10_000}
 """Maximum number of rows whose leaves prompt a network, by `train.prompts`.
 
 NOTE[PAPER]: the paper keeps the leaves of every row of a half; we keep those of at most 100,000, because a file would
-otherwise grow with the table. None of the paper's tables has as many.
+otherwise grow with the table. None of the paper's tables has that many.
 """
 MAX_COMPARED = 200_000
 """Maximum number of real rows that written prompts are compared with."""
@@ -44,7 +44,7 @@ def masked_prompts(
 
 
 def with_written_prompts(fitted: Fitted, tokens: NDArray[Any], seed: np.random.SeedSequence) -> Fitted:
-    """The model with prompts of rows that it wrote itself, where rare values are protected; else as it is."""
+    """The model with prompts from rows that it wrote itself if rare values are protected, else unchanged."""
     floor, layout = fitted.config.tokens.rare_floor, fitted.layout
     if floor <= 1 or not layout.n_trees:
         return fitted

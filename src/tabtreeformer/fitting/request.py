@@ -1,4 +1,4 @@
-"""What the user asks of a fit, and the table that it is about."""
+"""What the user asks of a fit, and the table to learn."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .out_of_core import InMemory, OnDisk, open_table
 from .plan import rows_in_time
 
 EVERY_SECONDS = 60.0
-"""Time between two checkpoints, by default."""
+"""Default time between two checkpoints."""
 SAMPLE_KEY = 20_261_116
-"""Separates the seed of the sample from all others, which tables in memory have too."""
+"""Separates the seed of the sample from all others, which tables in memory use too."""
 LAW_KEY = 20_261_118
 """Separates the seed of the search for laws from all others."""
 MIN_COPIES = 5
-"""Of each rare value of a table that is read in parts, at least this many rows join the sample."""
+"""At least this many rows of each rare value join the sample of a table that is read in parts."""
 RESERVE_SHARE, MAX_RESERVE_SECONDS = 0.25, 30.0
 """Share of a budget, and its maximum, reserved for what follows the last step: validation, prompts, verdict.
 
@@ -66,9 +66,9 @@ class Request:
     budget_seconds: float | None = None
     privacy: Privacy = "balanced"
     private: bool = False
-    """Under differential privacy."""
+    """Whether to train with differential privacy."""
     units: NDArray[np.int64] | None = field(default=None, compare=False)
-    """Which rows belong to the same person (N,): floors and halves count persons. None: each row is its own."""
+    """Which rows belong to the same person (N,): floors and halves count persons. None: one row each."""
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
@@ -83,7 +83,7 @@ class Request:
 
     @property
     def rare_floor(self) -> int:
-        """Rows that a value needs to be kept: the same for every table, and needed before this one is read."""
+        """Minimum rows for a value to be kept: the same for every table, and needed before this one is read."""
         return rare_floor(self.preset, self.overrides)
 
     @property
@@ -102,7 +102,7 @@ class Request:
         return "auto" if self.preset in (AUTO, TREES) else None
 
     def finds_relations(self, schema: Schema | None) -> bool:
-        """Whether relations are looked for instead of given."""
+        """Whether relations are looked for rather than given."""
         if self.constraints != AUTO:
             return AUTO in (self.constraints or ())
         return schema is None or schema.constraints is None
@@ -125,7 +125,7 @@ def open_source(
 
 
 def _in_time(table: InMemory, request: Request, seed: np.random.SeedSequence, progress: Progress) -> InMemory:
-    """The table, or as many of its rows, drawn at random, as the budget is enough for."""
+    """The table, or a random part of its rows if the budget is not enough for all."""
     if request.budget_seconds is None or request.units is not None:
         return table
     most = rows_in_time(request.preset, request.budget_seconds, len(table.schema.names))

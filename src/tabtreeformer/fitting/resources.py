@@ -20,6 +20,6 @@ class Resources:
     seconds: float = math.inf
     """Time for the networks."""
     side_by_side: bool | None = None
-    """Train both networks at once in two threads; None: if the CPU has cores for it and there is no dropout."""
+    """Train both networks at once in two threads; None: only if the CPU has enough cores and there is no dropout."""
     folder: RunFolder = field(default_factory=RunFolder)
-    """Where checkpoints go; it knows the other processes of the run."""
+    """Where checkpoints go; it also knows the other processes of the run."""

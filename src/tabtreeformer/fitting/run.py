@@ -46,7 +46,7 @@ class Run:
         """Train `model` for up to `steps` steps; `name` is for the record and for progress.
 
         `rates` are the shares of the peak learning rate at the first and after the last step. `before` is the number
-        of earlier steps that count where validations are due.
+        of earlier steps that count when validations are scheduled.
         """
         self.model, self.config, self.steps, self.resources = model, config, steps, resources
         self.history, self.team, self.rates, self.before = History(name), resources.folder.team, rates, before
@@ -64,7 +64,7 @@ class Run:
     def train(
         self, rows: Tensor, allowance: Allowance, checkpoint: str, parts: tuple[Rows, Rows] | None = None
     ) -> None:
-        """Learn token rows (N, L), all of them or a part that is validated on another, in the available time.
+        """Learn token rows (N, L) in the available time: all of them, or one part validated on another.
 
         `checkpoint` names the stage of the run folder. Early stopping and the weights that are kept follow the config.
         """
@@ -80,8 +80,8 @@ class Run:
                 return
             take_steps(self, control)
             done = self.converged or self.history.steps == self.steps or not control.asked
-            # NOTE[PAPER]: the paper validates every 100 steps, the last of its 5,000 among them; we do so after the
-            # last step of any run, so that one of other steps, or one that a budget ends, is validated to its end.
+            # NOTE[PAPER]: the paper validates every 100 steps, including the last of its 5,000; we also do so after the
+            # last step of any run, so that a run of another length, or one that a budget ends, is validated to its end.
             if self.validation is not None and self.history.last_validated != self.history.steps:
                 control.show(0, self._validate(self.history.steps, self.validation))
             self._keep_weights()
@@ -97,11 +97,11 @@ class Run:
 
     @property
     def converged(self) -> bool:
-        """Whether validations have stopped getting better."""
+        """Whether validations have stopped improving."""
         return self.stopping.stop
 
     def set_rate(self, share: float) -> None:
-        """Learn at the rate of a run of which this share is left: after the first steps it falls linearly."""
+        """Set the learning rate for a run with this share left: after the first steps it falls linearly."""
         first, last = self.rates
         warm = min(1.0, (self.history.steps + 1) / WARMUP) if self.config.train.matrix_rate else 1.0
         set_rate(self.updater.optimizer, warm * (last + (first - last) * share))

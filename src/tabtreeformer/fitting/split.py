@@ -11,12 +11,12 @@ Rows = NDArray[np.int64]
 def split_rows(
     n_rows: int, rng: np.random.Generator, units: Rows | None = None
 ) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
-    """Training and validation rows of both networks: two random halves, each validating the network of the other.
+    """Training and validation rows of both networks: two random halves, each used to validate the other's network.
 
-    An odd row goes to the second network. All rows of one of the `units` (N,) go to the same network.
+    An odd row goes to the second network. All rows of the same unit, by `units` (N,), go to the same network.
     """
     order = rng.permutation(n_rows)
-    if units is not None:  # persons in random order, cut where half of the rows is reached
+    if units is not None:  # persons in random order, cut once half of the rows are reached
         _, numbers = np.unique(units, return_inverse=True)
         ranks = rng.permutation(int(numbers.max(initial=0)) + 1)
         order = order[np.argsort(ranks[numbers[order]], kind="stable")]

@@ -43,7 +43,7 @@ class Allowance:
 
     @property
     def used(self) -> float:
-        """Share of the time that is used up, 0 where there is no limit."""
+        """Share of the time that is used up; 0 if there is no limit."""
         return self.elapsed / max(self.seconds, 1e-9)
 
     def part(self, share: float) -> Allowance:
@@ -57,5 +57,5 @@ class Allowance:
         return time.monotonic() - self.started
 
     def after(self, elapsed: float) -> Allowance:
-        """The same time from now on, for work that had taken some before it was interrupted."""
+        """The same time from now on, for work that had already run for a while before it was interrupted."""
         return Allowance(self.seconds + elapsed, self.asked, time.monotonic() - elapsed)

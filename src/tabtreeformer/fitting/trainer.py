@@ -33,10 +33,10 @@ from .split import Rows, split_rows
 from .stopping import Allowance
 
 SHARED_PASSES = 20
-"""Passes over all rows, at most, before the two networks part (the paper's)."""
+"""Maximum passes over all rows before the two networks go separate ways (the paper's value)."""
 
 Parts = tuple[tuple[Rows, Rows], tuple[Rows, Rows]]
-"""Of each network: rows that it is trained on, and rows that it is validated on."""
+"""For each network, the rows it is trained on and the rows it is validated on."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def train_networks(
     resources: Resources,
     units: Rows | None = None,
 ) -> Trained:
-    """Train both networks on unmasked token rows (N, L), within the seconds there are; a run folder makes it resumable.
+    """Train both networks on unmasked token rows (N, L), within the available time; a run folder makes it resumable.
 
-    Tokens on disk (a memmap) stay there; rows are read when a batch has them. Rows of the same one of the `units` are
+    Tokens on disk (a memmap) stay there; rows are read when a batch needs them. Rows of the same unit, by `units`, are
     learned by the same network.
     """
     allowance, device = Allowance(resources.seconds), resources.device
@@ -120,7 +120,7 @@ def _may_run_side_by_side(model: Network, resources: Resources) -> bool:
 
 
 def _estimate(shared: History, steps: int, side_by_side: bool, allowance: Allowance) -> str:
-    """How long it may take, from the pace of the shared start."""
+    """How long training may take, estimated from the pace of the shared start."""
     longest = shared.seconds / max(shared.steps, 1) * steps * (1 if side_by_side else 2)
     left = (1 - allowance.used) * allowance.seconds if math.isfinite(allowance.seconds) else longest
     most = duration(min(longest, left))

@@ -25,7 +25,7 @@ class Updater:
     """Updates one network, batch after batch; a team of processes shares each batch."""
 
     def __init__(self, name: str, model: Network, config: TrainConfig, device: torch.device, team: Team) -> None:
-        """`name` is that of the network, for messages."""
+        """`name` is the network's, for messages."""
         self.name, self.model, self.config, self.device, self.team = name, model, config, device, team
         self.batch_size = config.batch_size
         self.loss = build_loss(model, config)
@@ -35,7 +35,7 @@ class Updater:
         self.optimizer = build_optimizer(model, config)
 
     def update(self, batch: Tensor, prepare: Callable[[Tensor], Prepared], note: Callable[[str], None]) -> float:
-        """Take one step with as many of the rows (B, L) as the device has memory for; return this process' loss."""
+        """Take one step with as many of the rows (B, L) as the device has memory for; return this process's loss."""
         while True:
             try:
                 return self._step(batch, prepare(batch))
@@ -56,7 +56,7 @@ class Updater:
         return torch.autocast(self.device.type, dtype=self.precision)
 
     def _step(self, batch: Tensor, prepared: Prepared) -> float:
-        """One update; returns the batch's loss, or this process' share of it."""
+        """One update; returns the batch's loss, or this process's share of it."""
         self.model.train()
         masked, order = prepared
         self.optimizer.zero_grad(set_to_none=True)

@@ -22,7 +22,7 @@ class Validation:
     def __init__(self, network: Network, others: Tensor, own: Tensor, prepared: Prepared, updater: Updater) -> None:
         """`others` (N, L) are rows of the other half and `prepared` their masks and orders; the meter reads `own`.
 
-        The updater's precision, batch size and team hold here too.
+        The updater's precision, batch size and team apply here too.
         """
         self.network, self.others, self.own, self.prepared, self.updater = network, others, own, prepared, updater
         self.row_losses, self.n_tokens = build_row_losses(network, updater.config)

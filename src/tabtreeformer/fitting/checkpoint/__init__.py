@@ -1,1 +1,1 @@
-"""Runs that resume after an interruption: the folder, the state of a run, and what makes a run the same run."""
+"""Runs that resume after an interruption: the folder, the state of a run, and what identifies a run."""

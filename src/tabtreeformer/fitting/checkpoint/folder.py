@@ -1,15 +1,15 @@
-"""The files of a run in progress, from which a killed run resumes and ends with the same model.
+"""The files of a run in progress, from which a killed run can resume and produce the same model.
 
     run.json                    identity of the run: the table's fingerprint, settings, versions, seed
     tokens.json                 the fingerprint of a table that is read in parts
-    clock.json                  seconds that it has taken so far
+    clock.json                  seconds spent so far
     trees.checkpoint            trials of the search, then the fitted trees
     shared.checkpoint           state of the shared start
     network_1.checkpoint, …     state of each network
     *.previous.checkpoint       the one before, in case the newest is damaged
 
 A checkpoint is an archive like a model file: JSON and safetensors under checksums, written under another name and
-renamed. It holds no row, but weights and random states in the middle of training: as confidential as the table.
+renamed. It contains no rows, but weights and random states from the middle of training: as confidential as the table.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RunFolder:
     """Identity of the run in the folder, if there is one."""
     started: float = field(default_factory=time.monotonic)
     team: Team = ALONE
-    """Only the first process has a folder; all processes resume from its content."""
+    """Only the first process has a folder; all processes resume from its contents."""
 
     @classmethod
     def at(
@@ -64,7 +64,7 @@ class RunFolder:
         note: Callable[[str], None] = lambda message: None,
         team: Team = ALONE,
     ) -> RunFolder:
-        """Open a folder, or create it; one that is not writable is an error now, not in an hour."""
+        """Open or create a folder; fail now, not in an hour, if it is not writable."""
         if path is None or not team.first:
             return cls(team=team)
         if not every_seconds >= 0:
@@ -87,7 +87,7 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """Time that the run has taken, interruptions left out."""
+        """Time that the run has taken, excluding interruptions."""
         return self.seconds_before + time.monotonic() - self.started
 
     @property
@@ -96,12 +96,12 @@ class RunFolder:
         return None if self.identity is None else int(self.identity["seed"])
 
     def new_seed(self) -> np.random.SeedSequence:
-        """A seed where none was given: that of the run if it is resumed, and the same in all processes."""
+        """A seed when none was given: the run's own if it is resumed; all processes get the same one."""
         seed = np.random.SeedSequence() if self.seed is None else np.random.SeedSequence(self.seed)
         return np.random.SeedSequence(self.team.share_number(int(str(seed.entropy))))
 
     def begin(self, identity: State, name: str = RUN) -> None:
-        """Record the identity of the run; an error if that of the folder or of another process differs."""
+        """Record the identity of the run; raise an error if the folder's or another process's differs."""
         self.team.check_same(identity)
         if self.path is None:
             return
@@ -127,7 +127,7 @@ class RunFolder:
             check_room(self.path, n_bytes, f"checkpoints in {self.path}")
 
     def end(self, keep: bool, interrupted: bool) -> None:
-        """Clean up after a complete fit; after one that was interrupted, warn how to resume it."""
+        """Clean up after a complete fit; after an interrupted one, warn and say how to resume it."""
         if interrupted:
             with_this = f"{'the same checkpoint_dir' if self.path else 'checkpoint_dir=…'} to be able to continue"
             warn(
@@ -165,7 +165,7 @@ class Stage:
         return time.monotonic() - self._last >= (max(every, self._cost / MAX_SHARE) if every else 0.0)
 
     def save(self, state: State, tensors: Mapping[str, Tensor] | None = None) -> None:
-        """Write the state; a failure is only reported, because training is worth more than a full disk."""
+        """Write the state; a failure is only reported, because a full disk should not end the training."""
         if self._folder.path is None:
             return
         started = time.monotonic()
@@ -183,7 +183,7 @@ class Stage:
         self._cost = self._last - started
 
     def load(self) -> tuple[State, dict[str, Tensor]] | None:
-        """The last complete state; None if there is none, and the stage starts from its beginning."""
+        """The last complete state; None if there is none and the stage starts from scratch."""
         members = self._read()
         team = self._folder.team
         if team.size > 1:
@@ -211,7 +211,7 @@ class Stage:
 
 
 def _check_own(folder: Path, clock: Any, identity: Any) -> None:
-    """Refuse a folder whose files have names of ours and are somebody else's: a run replaces and deletes them."""
+    """Refuse a folder in which files with our names are somebody else's: a run replaces and deletes them."""
     no_clock = not (isinstance(clock, dict) and isinstance(clock.get("seconds"), int | float))
     no_run = not (isinstance(identity, dict) and isinstance(identity.get("seed"), str | int))
     foreign = [folder / CLOCK] if clock is not None and no_clock else []
@@ -222,7 +222,7 @@ def _check_own(folder: Path, clock: Any, identity: Any) -> None:
 
 
 def holds_a_run(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder has an unfinished run."""
+    """Whether a folder contains an unfinished run."""
     return (Path(path) / RUN).exists()
 
 

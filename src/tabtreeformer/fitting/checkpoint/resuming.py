@@ -1,4 +1,4 @@
-"""What makes a run the same run, and the trees of one that is resumed."""
+"""What identifies a run, and the trees of a resumed run."""
 
 from __future__ import annotations
 

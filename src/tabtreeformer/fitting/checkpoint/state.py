@@ -1,4 +1,4 @@
-"""The complete state of a run of steps, as plain data and tensors, and back, exact to the bit."""
+"""The complete state of a run of steps as plain data and tensors, and back, bit for bit."""
 
 from __future__ import annotations
 

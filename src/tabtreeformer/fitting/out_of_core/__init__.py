@@ -1,4 +1,4 @@
-"""Tables that do not fit memory: a sample that shows all that occurs, then the tokens of every row on disk."""
+"""Tables that do not fit in memory: a sample that shows all that occurs, then the tokens of every row on disk."""
 
 from .sample import Sample, draw_sample
 from .shards import RowEncoder

@@ -1,8 +1,8 @@
 """Which rows of a table that is read in parts show something new.
 
-A random sample misses what is rare: a category of five rows, the largest value, the one gap, the only time that is not
+A random sample misses what is rare: a category with five rows, the largest value, the only gap, the only time not at
 midnight. Rows that show such things join the sample, so that whatever is learned from it (what a column is, which
-categories there are, where numbers end, how many decimals they have) is the same as if all rows had been read.
+categories there are, how far numbers reach, how many decimals they have) is the same as if all rows had been read.
 
 Shapes: `n` rows of a part.
 """
@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 FEW_NUMBERS = 1024
-"""Numbers are followed one by one while there are at most this many distinct ones."""
+"""Numbers are tracked one by one while there are at most this many distinct ones."""
 FEW_TEXTS = 2000
 """Texts with more distinct values than this are not categories, unless the user declares them so."""
 MAX_CATEGORIES = 50_000
@@ -48,7 +48,7 @@ class FirstRows:
         self.over = False
 
     def look(self, values: Any) -> Rows:
-        """Rows of the part that are among the first of their value."""
+        """Rows of the part that are among the first with their value."""
         if self.over:
             return np.empty(0, dtype=np.int64)
         codes, index = pd.factorize(values)
@@ -67,7 +67,7 @@ class FirstRows:
 
 
 class Ends:
-    """Rows of the smallest and of the largest numbers, `copies` of each."""
+    """Rows with the smallest and the largest numbers, `copies` of each."""
 
     def __init__(self, copies: int) -> None:
         self.copies = copies
@@ -101,7 +101,7 @@ class Decimals:
         self.most: int | None = 0
 
     def look(self, values: NDArray[np.float64]) -> Rows:
-        """The row of the part that has most decimals, if none had as many."""
+        """The row of the part with the most decimals, if no earlier row had that many."""
         if self.most is None or not len(values):
             return np.empty(0, dtype=np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -113,7 +113,7 @@ class Decimals:
 
 
 class Steps:
-    """Rows that are off the steps of a clock: of each step, the first such row."""
+    """Rows that fall between the steps of a clock: for each step, the first such row."""
 
     def __init__(self, unit: str) -> None:
         self.kept = clock_steps(unit)
@@ -130,7 +130,7 @@ class Steps:
 
 
 class Times:
-    """Rows whose time lies at an end, off the steps of the clock, or on a day or at an hour that is new."""
+    """Rows whose time is a new extreme, falls between the steps of the clock, or is on a new day or at a new hour."""
 
     def __init__(self, unit: str, copies: int) -> None:
         self.day = DAY_SECONDS * UNITS[unit]
@@ -150,9 +150,9 @@ class Times:
 
 
 class Forms:
-    """Texts that are not written like all before them: a column is read as dates or numbers only if all of them are.
+    """Texts not written like all those before: a column is read as dates or numbers only if all its texts are.
 
-    While they are, their ends and clocks count as those of any dates and numbers.
+    While they are, their extremes and clocks are tracked like those of any dates and numbers.
     """
 
     def __init__(self, texts: list[str], copies: int) -> None:
@@ -162,7 +162,7 @@ class Forms:
         self.ends = Ends(copies)
 
     def look(self, texts: list[str]) -> Rows:
-        """Of each form that no longer fits, the first row that shows it; of those that do, rows that show a new end."""
+        """For each form that no longer fits, the first row that shows it; for the others, rows with a new extreme."""
         rows = [np.empty(0, dtype=np.int64)]
         for form in tuple(self.dates):
             counts = _read_dates(texts, form)
@@ -184,7 +184,7 @@ class Forms:
 
 
 def _read_dates(texts: list[str], form: str) -> NDArray[np.int64] | None:
-    """Dates of a form that are restored exactly, else None; the first text rules most forms out."""
+    """The texts as dates of a form that restores them exactly, else None; the first text rules out most forms."""
     if not texts:
         return np.empty(0, dtype=np.int64)
     dates = read_dates(texts[:1], form)
@@ -199,7 +199,7 @@ class Counters:
         self.most: dict[int, int] = {}
 
     def look(self, texts: list[str]) -> Rows:
-        """Of the first, second, … number in the texts, the row of the part with the largest."""
+        """For the first, second, … number in the texts, the row of the part with the largest."""
         found: dict[int, int] = {}
         for row, text in enumerate(texts):
             for place, digits in enumerate(re.findall(r"\d+", text)[:MAX_RUNS]):
@@ -230,7 +230,7 @@ class Running:
         self.last = int(values[-1])
 
     def __bool__(self) -> bool:
-        """Most steps are by one; a few rows may have been taken out."""
+        """Most steps are of one; a few rows may have been removed."""
         return self.up and self.first is not None and self.last - self.first <= 3 * (self.n_rows - 1)
 
 
@@ -238,7 +238,7 @@ class ColumnNovelty:
     """What has been seen of one column so far."""
 
     def __init__(self, series: pd.Series, name: str | int, copies: int, listed: bool) -> None:
-        """Take a first part, for its dtype; `listed` says that the values are a list, however long."""
+        """Take a first part, for its dtype; `listed` says that the values are a list of any length."""
         dtype = series.dtype
         self.name, self.copies, self.listed = name, copies, listed or isinstance(dtype, pd.CategoricalDtype)
         self.gaps = 0
@@ -285,7 +285,7 @@ class ColumnNovelty:
         return np.concatenate([self._listed(values), self.ends.look(values), self.decimals.look(values)])
 
     def _day_numbers(self, values: NDArray[Any]) -> Rows:
-        """The first integer that is not a day such as 20240131; numbers out of their range are ends."""
+        """The first integer that is not a day such as 20240131; numbers out of range are extremes."""
         if not self.days or not len(values):
             return np.empty(0, dtype=np.int64)
         odd = np.flatnonzero((values < 19000101) | (values > 21001231))
@@ -324,7 +324,7 @@ class Novelty:
     """What has been seen of a table so far."""
 
     def __init__(self, first: pd.DataFrame, copies: int, target: str | int | None, kinds: dict[str | int, str]) -> None:
-        """Take a first part; of each rare value, `copies` rows are wanted. `kinds` are those that are known."""
+        """Take a first part; `copies` rows of each rare value are wanted. `kinds` are the kinds already known."""
         self.columns = {}
         for name in first.columns:
             series = first[name]

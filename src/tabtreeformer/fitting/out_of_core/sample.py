@@ -22,7 +22,7 @@ class Sample:
 
     frame: pd.DataFrame
     drawn: NDArray[np.bool_]
-    """Which of them were drawn at random, each with the same probability; the others hold rare values."""
+    """Which of them were drawn at random, each with the same probability; the others have rare values."""
     n_rows: int
     """Rows of the whole table."""
     running: frozenset[str | int] = frozenset()
@@ -56,7 +56,7 @@ def draw_sample(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Sample:
-    """Read the table once. Of each value that is rare `copies` rows are kept, or as many as there are."""
+    """Read the table once. Of each rare value, `copies` rows are kept, or all of them if there are fewer."""
     share = min(1.0, chunks.sample / chunks.n_rows)
     novelty: Novelty | None = None
     frames, drawn, n_rows = [], [], 0

@@ -48,9 +48,9 @@ def write_tokens(
     checked: LawCheck | None,
     progress: Progress,
 ) -> NDArray[Any]:
-    """Write the tokens of all rows (N, L) to a file, as narrow as they can be, and open it as a memory-mapped array.
+    """Write the tokens of all rows (N, L) to a file, in the narrowest type, and open it as a memory-mapped array.
 
-    `checked` sees every part too, where laws were found in less than the whole table.
+    `checked` also sees every part, if laws were found in only part of the table.
     """
     layout, names = encoder.layout, list(encoder.codec.schema.names)
     dtype = np.dtype(np.int16 if layout.n_vocab <= np.iinfo(np.int16).max else np.int32)

@@ -1,4 +1,4 @@
-"""What fitting needs of a table, in memory or read in parts."""
+"""What fitting needs from a table, in memory or read in parts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ...laws import LawCheck
 from .sample import Sample, draw_sample
 from .shards import RowEncoder, write_tokens
 
-# NOTE[PAPER]: the paper learns trees and quantisers from all rows and validates on the whole other half; of a table
-# that is read in parts we draw rows for each, because it does not fit into memory.
+# NOTE[PAPER]: the paper learns trees and quantisers from all rows and validates on the whole other half; from a table
+# that is read in parts we draw rows for each, because it does not fit in memory.
 TREE_ROWS = 200_000
-"""Rows that trees are grown on, of a table that is read in parts."""
+"""Maximum number of rows that trees are grown on, for a table that is read in parts."""
 VALIDATION_ROWS = 100_000
-"""Maximum number of rows that each network is validated on, of a table that is read in parts."""
+"""Maximum number of rows that each network is validated on, for a table that is read in parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class InMemory:
     frame: pd.DataFrame
     """Rows to learn from."""
     of_rows: int = 0
-    """Rows of a larger table from which these were drawn; 0 where these are all."""
+    """Rows of the larger table that these were drawn from; 0 if these are all of them."""
 
     @property
     def n_rows(self) -> int:
@@ -75,7 +75,7 @@ class OnDisk:
     folder: Path
     """Where tokens are kept."""
     found: bool
-    """Whether relations between columns are found, and not the user's own."""
+    """Whether relations between columns are found rather than given by the user."""
     of_rows: int = 0
 
     @property
@@ -92,12 +92,12 @@ class OnDisk:
         return self.frame.iloc[drawn[np.linspace(0, len(drawn) - 1, TREE_ROWS).astype(np.int64)]]
 
     def fitting(self, config: Config) -> Config:
-        """The settings, with a maximum of rows that validation holds in memory."""
+        """The settings, with a limit on the rows that validation holds in memory."""
         rows = min(config.train.validation_rows or VALIDATION_ROWS, VALIDATION_ROWS)
         return dataclasses.replace(config, train=dataclasses.replace(config.train, validation_rows=rows))
 
     def tokens(self, encoder: RowEncoder, progress: Progress) -> NDArray[Any]:
-        """Tokens of all rows (N, L), on disk; the laws that the codec knows are checked in all rows."""
+        """Tokens of all rows (N, L), on disk; the laws that the codec knows are checked on all rows."""
         checked = None if self.sample.complete else LawCheck(encoder.codec.laws, strict=not self.found)
         tokens = write_tokens(self.folder / "tokens.bin", self.chunks, self.n_rows, encoder, checked, progress)
         for note in () if checked is None else checked.notes:
@@ -105,7 +105,7 @@ class OnDisk:
         return tokens
 
     def take(self, rows: NDArray[np.int64]) -> pd.DataFrame:
-        """Rows by their indices, which ascend; the table is read once more."""
+        """Rows by their ascending indices; the table is read once more."""
         found, done = [], 0
         for part in self.chunks:
             first, last = np.searchsorted(rows, [done, done + len(part)])
@@ -125,7 +125,7 @@ def open_table(
     seed: np.random.SeedSequence,
     progress: Progress,
 ) -> Iterator[OnDisk]:
-    """`Chunks` by way of a sample; temporary files are gone when the block ends."""
+    """Open `Chunks` by way of a sample; temporary files are deleted when the block ends."""
     kinds = dict(source.kinds) | ({} if schema is None else {c.name: c.kind for c in schema.columns})
     with scratch_folder(source.cache_dir) as folder:
         sample = draw_sample(source, target, kinds, copies, np.random.default_rng(seed), progress)
