@@ -28,7 +28,7 @@ class Backbone(Protocol):
         """An empty cache for `rows` sequences."""
 
     def __call__(self, embeddings: Tensor, cache: Any | None = None) -> Tensor:
-        """(B, L, d) → (B, L, d); with a cache, `embeddings` are the positions after those it holds."""
+        """(B, L, d) → (B, L, d); with a cache, `embeddings` are the positions after those in it."""
 
 
 def build_backbone(config: ModelConfig, n_positions: int, generator: torch.Generator | None = None) -> nn.Module:
@@ -87,7 +87,7 @@ def _inner_size_name(model_type: str) -> str:
 
 
 def _own_heads(config_class: Any, heads: int) -> dict[str, int]:
-    """As many heads of keys and values as of queries, where the architecture lets them differ."""
+    """Equal numbers of key/value heads and query heads, where the architecture lets them differ."""
     return {"num_key_value_heads": heads} if hasattr(config_class(), "num_key_value_heads") else {}
 
 

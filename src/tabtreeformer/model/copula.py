@@ -1,9 +1,9 @@
-"""What the ids before it say about a slot if all depended on each other as the ranks of normal numbers do.
+"""What preceding ids say about a slot if all depended on each other as the ranks of normal variables do.
 
-Each id of a number, and of a category of two values, has a place on the normal line, from its share of the rows. The
-correlations of these places say where the next slot's place is expected, in any order of the slots and whatever is
-masked (a Gaussian copula). That is added to the logits: a network that learns from a few hundred rows is left with
-what no straight line says, instead of learning every line first.
+Each id of a number, and of a category with two values, has a place on the normal line, given by its share of the rows.
+The correlations of these places predict the next slot's place, in any order of the slots and whatever is masked (a
+Gaussian copula). The prediction is added to the logits: a network that learns from a few hundred rows only has to learn
+what is not linear, instead of every linear relation first.
 
 Shapes: `N` rows, `B` rows per batch, `D` value slots, `k` of them, `S` ids of a slot, `H` ids of all value slots.
 """
@@ -19,19 +19,19 @@ from torch import Tensor, nn
 from ..tokens import SlotKind, TokenLayout
 
 HIDDEN = 1e4
-"""Variance that is added to a place that is masked: it then says nothing."""
+"""Variance added to a masked place, so that it says nothing."""
 EDGE = 1e-3
 """Shares of the rows beyond which no place lies."""
 NUGGET = 1e-3
 """Added to the variance of each place, so that no place follows exactly from others."""
 ITERATIONS, MAX_STEP, MAX_GAIN = 12, 0.5, 2.0
-"""Of Newton's method, which finds how far to believe what is expected."""
+"""Limits of Newton's method, which finds how far to trust the predictions."""
 RIDGE = 1.0
-"""How much not to believe it, in rows."""
+"""Strength of the ridge that pulls this trust towards none, in rows."""
 
 
 class Copula(nn.Module):
-    """Places of all ids, the correlations of the slots, and how far they are believed: not at all before it learns."""
+    """Places of all ids, the correlations of the slots, and how far they are trusted: not at all before learning."""
 
     places: Tensor
     correlations: Tensor
@@ -53,18 +53,18 @@ class Copula(nn.Module):
     def learn(self, counts: Sequence[Tensor], rows: Iterable[Tensor], some: Tensor, bias: Tensor) -> None:
         """Learn from rows of local ids, all in parts (n, D) and a few at once (n, D).
 
-        `counts` are how many rows have each id of each slot, `bias` (H,) the logits where nothing is known.
+        `counts` says how many rows have each id of each slot; `bias` (H,) are the logits where nothing is known.
         """
         for i in self.ranked:
             self.places[self._ids(i)] = _places(counts[i].double()).float()
         self._correlate(rows)
-        # Half of them in the table's order, half in any, as rows are trained.
+        # Half of them in the table's order, half in random orders, as in training.
         orders = torch.rand(some.shape, generator=torch.Generator().manual_seed(0)).to(some.device).argsort(1)
         orders[::2] = torch.arange(some.shape[1], device=some.device)
         self._weigh(some, orders, bias)
 
     def _correlate(self, rows: Iterable[Tensor]) -> None:
-        """Find the correlations, shrunk by what single rows are away from their mean (Ledoit and Wolf, 2004)."""
+        """Find the correlations, shrunk by how far single rows are from their mean (Ledoit and Wolf, 2004)."""
         D, n = len(self.sizes), 0
         products, squares = torch.zeros(2, D, D, dtype=torch.float64, device=self.places.device)
         for part in rows:
@@ -79,7 +79,7 @@ class Copula(nn.Module):
         self.correlations.copy_(torch.where(off, shrunk, 1.0))
 
     def _weigh(self, local: Tensor, orders: Tensor, bias: Tensor) -> None:
-        """Find for each slot how far to believe what is expected, by how likely it makes rows of local ids (n, D)."""
+        """Find how far to trust each slot's prediction, by how likely it makes rows of local ids (n, D)."""
         self.gains.fill_(1.0)
         known = local.gather(1, orders[:, :-1])
         expected = self.expect(known, orders, torch.zeros_like(known, dtype=torch.bool))
@@ -91,7 +91,7 @@ class Copula(nn.Module):
             self.gains[i] = _likeliest(expected[:, i], table[own], bias[own].double(), local[:, i]).float()
 
     def is_sound(self) -> bool:
-        """Whether there are rows with these correlations."""
+        """Whether any rows can have these correlations."""
         own = self.correlations.double()
         failed = torch.linalg.cholesky_ex(own + NUGGET / 2 * torch.eye(len(own), dtype=own.dtype)).info
         return torch.equal(own, own.T) and bool((own.diagonal() == 1).all()) and int(failed) == 0
@@ -101,7 +101,7 @@ class Copula(nn.Module):
         return slice(start, start + self.sizes[slot])
 
     def table(self) -> Tensor:
-        """What the features of a slot are multiplied with, for each id (H, 2)."""
+        """Factors of a slot's features for each id (H, 2)."""
         return torch.stack([self.places.square(), self.places], dim=1)
 
     def place(self, local: Tensor, slots: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ class Copula(nn.Module):
     def roots(self, order: Tensor, hidden: Tensor | None = None) -> Tensor:
         """Triangular roots of the correlations (1 or B, D, D) in these orders (1 or B, D).
 
-        `hidden` says which places are masked, by their place in the order (B, D).
+        `hidden` says which positions in the order are masked (B, D).
         """
         ordered = self.correlations.double()[order[:, :, None], order[:, None, :]]
         ordered = ordered + NUGGET * torch.eye(order.shape[1], dtype=torch.float64, device=order.device)
@@ -137,7 +137,7 @@ class Copula(nn.Module):
         return _features(means, variances) * self.gains[order[:, : k + 1]]
 
     def follow(self, cache: Any, local: Tensor, order: Tensor) -> Tensor:
-        """The same (B, 1, 2) of the slot after the ids (B, k) that come next; `cache` remembers those before."""
+        """Features (B, 1, 2) of the slot after the next ids (B, k); `cache` remembers those before."""
         if not hasattr(cache, "copula_rows"):
             cache.copula_rows = CopulaRows(self, order, len(local))
         for ids in local.unbind(1):
@@ -147,7 +147,7 @@ class Copula(nn.Module):
 
 
 class CopulaRows:
-    """Rows that take the ids of one slot after the other."""
+    """Rows that take ids slot by slot."""
 
     def __init__(self, copula: Copula, order: Tensor, n_rows: int) -> None:
         """Start rows in orders (1 or B, D)."""
@@ -164,15 +164,15 @@ class CopulaRows:
         self.means = (self.seen[:, : self.at] * self.roots[:, self.at, : self.at]).sum(1)
 
     def features(self) -> Tensor:
-        """Of the slot that comes next (B, 2)."""
+        """Features of the next slot (B, 2)."""
         variances = self.roots[:, self.at, self.at].square()
         return _features(self.means, variances) * self.copula.gains[self.order[:, self.at]]
 
 
 def _features(means: Tensor, variances: Tensor) -> Tensor:
-    """What a place's square and the place itself are multiplied with in logits (…, 2), given means and variances (…).
+    """Factors of a place's square and of the place itself in the logits (…, 2), given means and variances (…).
 
-    The sum is the logarithm of how much likelier a normal place is given what came before than by itself.
+    The sum is the logarithm of how much more likely a normal place is given what came before than by itself.
     """
     inverse = (1 / variances.clamp_min(NUGGET)).expand_as(means)
     return torch.stack([0.5 - 0.5 * inverse, means * inverse], dim=-1).float()
@@ -187,7 +187,7 @@ def _places(counts: Tensor) -> Tensor:
 
 
 def _likeliest(expected: Tensor, table: Tensor, bias: Tensor, ids: Tensor) -> Tensor:
-    """The gains (2,) of features (n, 2) that make ids (n,) likeliest; none is below 0."""
+    """The gains (2,) of features (n, 2) that make ids (n,) most likely; none is below 0."""
     gains = torch.zeros(2, dtype=torch.float64, device=ids.device)
     each = expected[:, None] * table  # (n, S, 2)
     own = each[torch.arange(len(ids), device=ids.device), ids].sum(0)

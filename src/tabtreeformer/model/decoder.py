@@ -28,7 +28,7 @@ class Cache:
         self.length = 0
 
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Append to one layer and return all of it; `length` moves once all layers have."""
+        """Append to one layer and return all of it; `length` advances once all layers have."""
         end = self.length + keys.shape[2]
         self.keys[layer][:, :, self.length : end] = keys
         self.values[layer][:, :, self.length : end] = values
@@ -36,7 +36,7 @@ class Cache:
 
 
 class Attention(nn.Module):
-    """Causal self-attention; in both directions for a network that fills masks."""
+    """Causal self-attention; bidirectional for a network that fills masks."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Decoder(nn.Module):
         """GPT-2's initial values: N(0, 0.02), the projections back into the stream scaled down by depth."""
         for name, parameter in self.named_parameters():
             if "ln_" in name:
-                continue  # ones and zeros already
+                continue  # already ones and zeros
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
             else:
@@ -114,7 +114,7 @@ class Decoder(nn.Module):
         return Cache(self.config.layers, shape, like=self.wpe.weight)
 
     def forward(self, embeddings: Tensor, cache: Cache | None = None) -> Tensor:
-        """(B, L, d) → (B, L, d); with a cache, `embeddings` are the positions after those it holds."""
+        """(B, L, d) → (B, L, d); with a cache, `embeddings` are the positions after those in it."""
         start = cache.length if cache is not None else 0
         assert start == 0 or embeddings.shape[1] == 1, (
             "after the first call a cached decoder takes one position at a time"

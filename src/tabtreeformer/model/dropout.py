@@ -1,7 +1,7 @@
-"""Dropout whose masks cost little on a CPU, where PyTorch draws one random number after the other, 6 ns each.
+"""Dropout whose masks cost little on a CPU, where PyTorch draws random numbers one by one, 6 ns each.
 
-Which numbers are dropped is decided by 16 random bits each, from a generator that PyTorch's own one seeds anew each
-time: whoever sets or restores PyTorch's state gets the same masks again.
+Each number is kept or dropped by 16 random bits, from a generator that PyTorch's own generator reseeds each time:
+whoever sets or restores PyTorch's state gets the same masks again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 LEVELS = 2**16
-"""A rate is rounded to a multiple of one over this number, 0.1 to 0.100006."""
+"""A rate is rounded to a multiple of one over this number, e.g. 0.1 to 0.100006."""
 
 
 def keep_mask(like: Tensor, rate: float) -> Tensor:
@@ -20,17 +20,17 @@ def keep_mask(like: Tensor, rate: float) -> Tensor:
     generator = np.random.SFC64(int(torch.randint(2**63 - 1, ())))
     words = generator.random_raw((like.numel() + 3) // 4)
     bits = torch.from_numpy(words.view(np.int16)[: like.numel()]).view(like.shape)
-    dropped = round(rate * LEVELS) - LEVELS // 2  # the bits read as numbers from -32768 on
+    dropped = round(rate * LEVELS) - LEVELS // 2  # the bits are read as numbers from -32768 up
     return torch.ge(bits, dropped, out=torch.empty(like.shape, dtype=like.dtype))
 
 
 def kept_share(rate: float) -> float:
-    """The share of the numbers that `keep_mask` keeps: exactly what the others have to be divided by."""
+    """The share of the numbers that `keep_mask` keeps: exactly what the kept ones have to be divided by."""
     return 1 - round(rate * LEVELS) / LEVELS
 
 
 class Dropout(nn.Module):
-    """What `nn.Dropout` does."""
+    """Does what `nn.Dropout` does."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -46,9 +46,9 @@ class Dropout(nn.Module):
 
 
 def attention_with_dropout(q: Tensor, k: Tensor, v: Tensor, rate: float, causal: bool) -> Tensor:
-    """Attention (…, L, e) on the CPU, with dropout of its weights; PyTorch has no fused one there.
+    """Attention (…, L, e) on the CPU, with dropout on its weights; PyTorch has no fused version there.
 
-    What is kept is divided by its share afterwards: values are fewer than weights.
+    The result is divided by the kept share afterwards: there are fewer values than weights.
     """
     shape = q.shape
     q, k, v = (t.reshape(-1, *shape[-2:]) for t in (q, k, v))  # (B H, L, e)

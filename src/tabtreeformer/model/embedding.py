@@ -35,10 +35,10 @@ CORES: Mapping[str, Callable[[Tensor], Tensor]] = {
 
 
 def quantile_embedding(n_quantiles: int, width: int, core: str = "sigmoid") -> Tensor:
-    """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d); `core` may be another function than the sigmoid.
+    """QE_id = sigmoid(4 S_d (i/Q - 1/2) + O_d), shape (Q, d); `core` may be a function other than the sigmoid.
 
     NOTE[PAPER]: the paper's Q is 1000, and also "the total Q quantile tokens"; the two differ where no column has 1000
-    quantiles. We divide by the number of tokens that exist, because a table of few distinct values would otherwise use
+    quantiles. We divide by the number of tokens that exist; otherwise, a table with few distinct values would use
     only the start of the curve, with embeddings nearly equal. With 1000 quantiles both are the same.
     """
     place = torch.arange(n_quantiles, dtype=torch.float64) / n_quantiles - 0.5  # (Q,)

@@ -1,13 +1,13 @@
 """Networks run one position at a time, for many rows at once: drawing rows spends most of its time here.
 
 `PlainRows` works with any network. `SlotRows` gives the same numbers up to rounding for a slot model on our own
-decoder, one and a half times to twice as fast on a CPU:
+decoder, 1.5 to 2 times as fast on a CPU:
 
-- Rows are the last dimension. Keys and values of a position are written where they stay, one query against all of them
+- Rows are the last dimension. Keys and values of a position are written where they stay, a query against all of them
   reads contiguous memory, and nothing is ever transposed.
-- The scale and shift of each LayerNorm are folded into the weights after it. All that is added to the stream is centred
-  beforehand, so that no mean is ever taken.
-- Of the prompt's positions, the last layer needs the keys and values only.
+- The scale and shift of each LayerNorm are folded into the weights after it. Everything added to the stream is centred
+  beforehand, so no mean is ever computed.
+- For the prompt's positions, the last layer computes only keys and values.
 
 Shapes: `B` rows, `P` prompt positions, `D` value slots, `L` positions so far, `H` heads, `d` width.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Rows(Protocol):
-    """Rows under way: they start as prompts, and take the values of one slot after the other."""
+    """Rows in progress: they start as prompts and take values slot by slot."""
 
     def push(self, ids: Tensor) -> None:
         """Add the local ids (B,) of the next value slot of the order."""
@@ -44,7 +44,7 @@ class PlainRows:
     """Rows of any network."""
 
     def __init__(self, model: Network, tokens: Tensor, order: Tensor | None, *, cache: bool) -> None:
-        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table."""
+        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is table order."""
         layout = model.layout
         self.model, self.order = model, order
         offsets = torch.from_numpy(layout.slot_offsets[layout.n_trees :]).to(tokens.device)  # (D,)
@@ -53,7 +53,7 @@ class PlainRows:
         self.tokens[:, : tokens.shape[1]] = tokens
         self.first = self.length = tokens.shape[1]
         self.cache = model.new_cache(len(tokens)) if cache else None
-        self.seen = 0  # positions that the cache holds
+        self.seen = 0  # positions in the cache
 
     def push(self, ids: Tensor) -> None:
         """Add the local ids (B,) of the next value slot of the order."""
@@ -89,7 +89,7 @@ class _Layer:
     def of(cls, block: Block) -> _Layer:
         weight, bias = _behind(block.ln_1, block.attn.c_attn)
         d = weight.shape[1]
-        scale = math.sqrt(block.attn.heads / d)  # that of attention: the root of the width of a head
+        scale = math.sqrt(block.attn.heads / d)  # attention's: the root of a head's width
         inner, inner_bias = _behind(block.ln_2, block.c_fc)
         back, back_bias = _centred(block.attn.c_proj)
         outer, outer_bias = _centred(block.c_proj)
@@ -123,7 +123,7 @@ class SlotRows:
     """Rows of a slot model: keys and values of all positions so far."""
 
     def __init__(self, steps: SlotSteps, tokens: Tensor, order: Tensor | None) -> None:
-        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table."""
+        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is table order."""
         model = steps.model
         self.steps, self.place = steps, 0
         self.order = torch.arange(model.layout.n_values, device=tokens.device)[None] if order is None else order
@@ -208,6 +208,6 @@ def _behind(norm: nn.LayerNorm, linear: nn.Linear) -> tuple[Tensor, Tensor]:
 
 
 def _centred(linear: nn.Linear) -> tuple[Tensor, Tensor]:
-    """Weight and bias (a column) of a linear map whose outcome has no mean."""
+    """Weight and bias (a column) of a linear map whose output has mean zero."""
     weight, bias = linear.weight, linear.bias
     return weight - weight.mean(0), (bias - bias.mean())[:, None]

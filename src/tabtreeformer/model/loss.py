@@ -1,4 +1,4 @@
-"""The paper's loss: cross-entropy elsewhere, ordinal cross-entropy plus the valid-group term on quantile positions.
+"""The paper's loss: ordinal cross-entropy plus the valid-group term on quantile positions, cross-entropy elsewhere.
 
 Shapes: `N` tokens, `V` ids, `Q` quantile ids.
 """
@@ -35,7 +35,7 @@ def ordinal_cross_entropy(logits: Tensor, target: Tensor, log_weights: Tensor) -
 
 
 def valid_group_loss(logits: Tensor, start: int, stop: int) -> Tensor:
-    """Minus the log of the probability that lies on tokens start … stop-1 (eq. `vg`). (N, V) → (N,)."""
+    """Minus the log of the total probability of tokens start … stop-1 (eq. `vg`). (N, V) → (N,)."""
     return torch.logsumexp(logits, dim=1) - torch.logsumexp(logits[:, start:stop], dim=1)
 
 

@@ -1,9 +1,9 @@
-"""The slot network, decoded by masks: it sees all slots at once, hidden ones as a mask, and fills one after the other.
+"""The slot network, decoded by masks: it sees all slots at once, hidden ones as a mask, and fills them one by one.
 
 Where the network of `auto` reads values in the order in which they are written, this one has a position per slot and
-attention in both directions, as BERT; prompts, embeddings and heads are the same. Of each row it learns to fill all
-slots that come after a place of a random order. All places are equally frequent, which makes its loss the likelihood of
-a row in a random order (Uria et al., 2014), in the same unit as that of `auto`.
+attention in both directions, like BERT; prompts, embeddings and heads are the same. In each row it learns to fill all
+slots after some place in a random order. All places are equally frequent, which makes its loss the likelihood of a row
+in a random order (Uria et al., 2014), in the same unit as the loss of `auto`.
 
 Shapes: `B` rows, `T` trees, `P` prompt positions, `D` value slots, `d` width.
 """
@@ -32,7 +32,7 @@ class MaskedModel(SlotModel):
         return states[:, 1 + self.n_prompts :]
 
     def state_before(self, prompts: Tensor, values: Tensor, slots: Tensor) -> Tensor:
-        """The states (B, d) of one slot each (B or 1,), hidden, given the values (B, D) that are not MASK."""
+        """The states (B, d) of one hidden slot per row (B or 1,), given the values (B, D) that are not MASK."""
         states = self.filled(prompts, values)
         return states[torch.arange(len(states), device=slots.device), slots]
 
@@ -53,11 +53,11 @@ class MaskedModel(SlotModel):
     def _losses(
         self, masked: Tensor, order: Tensor | None, rows: Tensor, *, smooth: bool
     ) -> list[tuple[Tensor, Tensor]]:
-        """Slots (n,) and their losses (B, n): those after a place of the order, weighted to D slots a row.
+        """Slots (n,) and their losses (B, n): those after a place in the order, weighted to D slots per row.
 
-        The place is that of the row in the batch, so that all places are used alike and a validation repeats itself.
+        The place depends on the row's place in the batch: all are used equally often, and validations are repeatable.
         """
-        if not smooth:  # likelihoods: one slot after the other
+        if not smooth:  # likelihoods: slot by slot
             return super()._losses(masked, order, rows, smooth=smooth)
         D, T = self.layout.n_values, self.layout.n_trees
         places = torch.arange(D, device=rows.device)[None] if order is None else order.argsort(1)  # (B or 1, D)
@@ -69,15 +69,15 @@ class MaskedModel(SlotModel):
         return [(slots, losses * weights[:, slots]) for slots, losses in parts]
 
     def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
-        """Rows all of whose positions are computed again for each value."""
+        """Rows whose positions are all recomputed for each value."""
         return lambda tokens, order: _Rows(self, tokens, order)
 
 
 class _Rows:
-    """Rows under way, all of whose other slots are masked."""
+    """Rows in progress, whose other slots are all masked."""
 
     def __init__(self, model: MaskedModel, tokens: Tensor, order: Tensor | None) -> None:
-        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table."""
+        """Take prompts (B, 1 + T) and orders of value slots (B or 1, D); None is table order."""
         D = model.layout.n_values
         order = torch.arange(D, device=tokens.device)[None] if order is None else order
         self.model, self.prompts, self.order, self.place = model, tokens[:, 1:], order.expand(len(tokens), -1), 0

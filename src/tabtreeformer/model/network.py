@@ -33,7 +33,7 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
-        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions.
+        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the next one → states of the new positions.
 
         The values are those of the slots that `order` (B or 1, > k) names, in that order; without it in table order.
         """
@@ -46,7 +46,7 @@ class Network(nn.Module, ABC):
     def log_probs(self, rows: Tensor, order: Tensor | None = None) -> Tensor:
         """Log-probabilities of the values of rows (B, L), by slot (B, D), each given those before it in `order`.
 
-        They are about ids that a slot may hold, which is what the sampler draws from.
+        They cover only ids that a slot may hold, which is what the sampler draws from.
         """
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Network(nn.Module, ABC):
         """Take initial values from the training rows (N, L), if the network has any that come from data."""
 
     def fold(self) -> None:
-        """Precompute what stays the same until the next `train()`, if there is anything."""
+        """Precompute what stays the same until the next `train()`, if anything."""
 
     def count(self, rows: Tensor) -> list[Tensor] | None:
         """How many of the rows (N, L) have each id of each value slot; None for a network that cannot be shifted."""
@@ -72,9 +72,9 @@ class Network(nn.Module, ABC):
         raise NotImplementedError
 
     def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
-        """What starts rows from prompts (B, 1 + T) and orders of value slots (B or 1, D); None is that of the table.
+        """What starts rows from prompts (B, 1 + T) and orders of value slots (B or 1, D); None is table order.
 
-        It takes the weights as they are now. Without a cache all positions are computed again for each value.
+        It uses the weights as they are now. Without a cache, all positions are recomputed for each value.
         """
         return lambda tokens, order: PlainRows(self, tokens, order, cache=cache)
 

@@ -49,9 +49,9 @@ def ordinal_loss(logits: Tensor, target: Tensor, reach: float = 5.0, floor: floa
     target
         The right ids, shape (N,).
     reach
-        Ids within about this distance of the target are near misses; the paper has 5 of 1000.
+        Ids within about this distance of the target are near misses; the paper uses 5 of 1000.
     floor
-        Weight of the target itself against 1 + `floor` of ids far away; the smaller, the more the order counts.
+        Weight of the target itself; ids far away weigh 1 + `floor`. The smaller it is, the more the order counts.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One softmax per slot, over the ids that the slot may hold; slots of similar size share one product of matrices.
+"""One softmax per slot, over the ids that the slot may hold; slots of similar size share one matrix product.
 
 Shapes: `B` rows, `D` value slots, `n` slots of a head, `S` ids of a slot, `d` width.
 """
@@ -13,15 +13,15 @@ from torch import Tensor, nn
 from ..tokens import SlotKind, TokenLayout
 
 BUCKETS = (16, 64, 256, 1024)
-"""Slots of similar size share one product of matrices; larger ones have one each."""
+"""Up to these sizes, slots of similar size share one matrix product; larger ones have one each."""
 SMOOTHING = 0.7
-"""Width, in ids, of the Gaussian over neighbouring ids that a number is learned as."""
+"""Width, in ids, of the Gaussian that spreads a number's target over neighbouring ids."""
 MAX_TABLED = 256
 """Up to this many ids, smoothed targets are kept in a table, which is then no larger than those of a batch."""
 
 
 class SlotLogits(nn.Module):
-    """The logits of slots of similar size, in one product of matrices."""
+    """The logits of slots of similar size, in one matrix product."""
 
     rows: Tensor
 
@@ -76,7 +76,7 @@ class SlotHead(nn.Module):
         return torch.logsumexp(logits, dim=2) - logits.gather(2, target[..., None])[..., 0]
 
     def _kernel(self, target: Tensor) -> Tensor:
-        """What targets (B, n) are smoothed to (B, n, S), none of it on ids that a slot does not have."""
+        """Targets (B, n) smoothed to (B, n, S), with nothing on ids that a slot does not have."""
         gap = torch.arange(self.exact.shape[1], device=target.device) - target[..., None]  # (B, n, S)
         slot = torch.arange(len(self.slots), device=target.device)
         alone = self.exact[slot, target][..., None] | self.exact | self.padding
@@ -84,7 +84,7 @@ class SlotHead(nn.Module):
 
 
 def buckets(layout: TokenLayout) -> list[list[int]]:
-    """Value slots of similar size together."""
+    """Value slots, grouped by similar size."""
     buckets: dict[int, list[int]] = {}
     for index, slot in enumerate(layout.value_slots):
         key = next((size for size in BUCKETS if slot.size <= size), -index - 1)

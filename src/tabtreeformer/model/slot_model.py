@@ -29,7 +29,7 @@ from .smooth_tables import OWN_ROWS, SmoothTable, stands_out
 COUNTED_AT_ONCE = 1 << 16
 """Rows whose ids are counted at once."""
 WEIGHED = 4096
-"""Rows at most by which it is found how far to believe what other slots say about one."""
+"""Maximum number of rows used to find how far to trust what other slots say about one."""
 
 
 class SlotModel(Network):
@@ -95,7 +95,7 @@ class SlotModel(Network):
         return self._local(rows[:, 1:-1].to(self.offsets.device).long())[:, self.layout.n_trees :]
 
     def start_at(self, counts: Sequence[Tensor]) -> None:
-        """The same from how many rows each id of each value slot has."""
+        """The same, given how many rows have each id of each value slot."""
         with torch.no_grad():
             self.bias.copy_(torch.cat([((c + 0.5) / (c + 0.5).sum()).log() for c in counts]))
             own = [stands_out(counts[i], OWN_ROWS) for i in number_slots(self.layout)]
@@ -103,7 +103,7 @@ class SlotModel(Network):
                 smooth.keep_own(torch.cat(own or [torch.zeros(0, dtype=torch.bool)]))
 
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
-        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the one after → states of the new positions.
+        """Tokens from BOS on (B, 1 + T + k), or with a filled cache the next one → states of the new positions.
 
         The values are those of the slots that `order` (B, > k) names, in that order; without it in table order. The
         last state is about the slot after them.
@@ -170,12 +170,12 @@ class SlotModel(Network):
 
     @torch.no_grad()
     def fold(self) -> None:
-        """Add the smooth parts once instead of at every step; until the next `train()`."""
+        """Add the smooth parts once instead of at every step, until the next `train()`."""
         self._folded = None
         self._folded = self.values_table(), self._head_table()
 
     def train(self, mode: bool = True) -> SlotModel:
-        """Training changes the tables, so that folded ones no longer hold."""
+        """Training changes the tables, so that folded ones are no longer valid."""
         self._folded = None
         super().train(mode)
         return self

@@ -17,7 +17,7 @@ from .embedding import quantile_embedding
 from .sizes import number_slots
 
 OWN_ROWS = 50
-"""Ids of numbers in this many rows, or far more common than their neighbours, also have an embedding of their own."""
+"""Ids of numbers in this many rows or more, or far more common than their neighbours, also have their own embedding."""
 SPIKE_REACH = 3
 """An id is compared with this many on either side to see whether it is far more common than they are."""
 
@@ -85,7 +85,7 @@ class SmoothTable(nn.Module):
 
 
 def _values(slot: Slot) -> Tensor:
-    """The numbers that the ids of a slot stand for (S,), from their mean; 0 where they stand for none."""
+    """The numbers that the ids of a slot represent (S,), standardised; 0 for ids that represent none."""
     values = torch.zeros(slot.size, dtype=torch.float64)
     if slot.centres:
         centres = torch.tensor(slot.centres, dtype=torch.float64)
@@ -95,7 +95,7 @@ def _values(slot: Slot) -> Tensor:
 
 
 def stands_out(counts: Tensor, rows: int) -> Tensor:
-    """Ids (S,) common enough to be learned one by one: in `rows` rows, or in a fifth and twice their neighbours.
+    """Ids (S,) common enough to be learned one by one: in `rows` rows, or a fifth of that and twice their neighbours'.
 
     The latter are values such as a common rate among uncommon ones, which mean more than their rank.
     """

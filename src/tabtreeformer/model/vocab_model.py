@@ -48,7 +48,7 @@ class VocabModel(Network):
         return self.layout.n_trees
 
     def hidden(self, tokens: Tensor, cache: Any | None = None, order: Tensor | None = None) -> Tensor:
-        """Tokens (B, L) → hidden states (B, L, d); with a cache, those after what it holds. Only in table order."""
+        """Tokens (B, L) → hidden states (B, L, d); with a cache, those after it. Only in table order."""
         assert order is None, "this network knows the order of the table only"
         states: Tensor = self.backbone(self.embedding(tokens), cache)
         return states
