@@ -13,39 +13,39 @@ from .links import Link, Name, Tables, type_family
 MAX_KEY_CANDIDATES = 3
 """Maximum unique columns of a table that are considered as its key."""
 GENERIC = {"id", "key", "code", "name", "index", "number", "no"}
-"""Names of keys that say nothing of their table."""
+"""Key names that say nothing about their table."""
 ENDS = ("id", "key", "no", "number", "code", "")
 ABOVE = re.compile(
     r"(parent|predecessor|referrer|mgr)(id|key|no|num|number|code)$"
     r"|(manager|boss|supervisor|superior|reportsto|referredby|replyto)(id|key|no|num|number|code)?$"
 )
-"""How columns are named that point to another row of their own table."""
+"""Typical names of columns that point to another row of their own table."""
 MAX_OWN = 0.5
 """Maximum share of the rows that may point to themselves."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search for links has found."""
+    """The result of a search for links."""
 
     links: list[Link]
     left_out: list[Link]
-    """Links by the end of a column's name with which tables would point to each other in a cycle."""
+    """Links, found by the end of a column's name, that would make tables point to each other in a cycle."""
 
 
 def find_links(tables: Tables) -> list[Link]:
-    """Links that are supported by names, types and values, as `search_links` finds them."""
+    """Links supported by names, types and values, as found by `search_links`."""
     return search_links(tables).links
 
 
 def search_links(tables: Tables) -> Search:
-    """Links that are supported by names, types and values.
+    """Links supported by names, types and values.
 
-    The key of a parent is a column without repeats and gaps. A column of another table points to it if it is named
-    after it (`customer_id` for `customers.id` or `customers.customer_id`), has the same type of values, and holds no
-    value that the key lacks. A column whose name ends like that (`home_team_id` for `teams.id`) points to it too,
-    unless tables would then point to each other in a cycle. Keys of several columns are not searched for, and in a
-    table that points to itself the name must say so; give other links yourself.
+    The key of a parent is a column without repeats or gaps. A column of another table points to it if it is named
+    after it (`customer_id` for `customers.id` or `customers.customer_id`), has the same type of values, and contains
+    no value that the key lacks. A column whose name ends that way (`home_team_id` for `teams.id`) points to it too,
+    unless tables would then point to each other in a cycle. Keys of several columns are not searched for, and links
+    from a table to itself are found only if the name says so; specify other links yourself.
     """
     keys = {name: _key_candidates(frame) for name, frame in tables.items()}
     found: list[tuple[bool, Link]] = []
@@ -67,9 +67,9 @@ def search_links(tables: Tables) -> Search:
 
 
 def _best(tables: Tables, child: str, column: Name, keys: dict[str, list[Name]]) -> list[tuple[bool, Link]]:
-    """The best link of a column, if there is any, and whether its whole name says so.
+    """The best link of a column, if any, and whether the column's whole name matches.
 
-    A key that is named after its table comes before the same key in a table beside it.
+    A key that is named after its own table takes precedence over the same key in another table.
     """
     possible = []
     for place, parent in enumerate(tables):
@@ -92,7 +92,7 @@ def _key_candidates(frame: pd.DataFrame) -> list[Name]:
 
 
 def _fits(tables: Tables, child: tuple[str, Name], parent: tuple[str, Name]) -> bool:
-    """Whether each value of a column is a key, and not that of its own row."""
+    """Whether every value of a column is a key, and not simply the key of its own row."""
     if child == parent:
         return False
     values, keys = tables[child[0]][child[1]], tables[parent[0]][parent[1]]
@@ -127,13 +127,13 @@ def _ends_like(column: str, parent: str, key: str) -> bool:
     """Whether the end of a column's name is named after a key: home_team_id for teams.id."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", column)
     ends = (" ".join(words[start:]) for start in range(1, len(words)))
-    if not _squeezed(key).endswith(ENDS[:-1]):  # a billing address is no key, even where addresses do not repeat
+    if not _squeezed(key).endswith(ENDS[:-1]):  # a billing address is not a key, even if addresses do not repeat
         return False
     return any(_named_after(end, parent, key, to_itself=False) for end in ends)
 
 
 def _names_row(column: str, table: str) -> bool:
-    """Whether a column is named as the key of its own table is: film_id of film."""
+    """Whether a column's name is typical for the key of its own table: film_id in film."""
     return _squeezed(column) in {stem + end for stem in _stems(table) for end in ENDS}
 
 

@@ -1,6 +1,6 @@
 """Links between tables: written and checked, and the order in which tables can be learned.
 
-A link says that columns of a child table hold the key of a row of its parent table:
+A link says that columns of a child table contain the key of a row in its parent table:
 `orders.customer_id -> customers.id`, or with several columns `lines.(order, shop) -> orders.(id, shop)`.
 """
 
@@ -32,16 +32,16 @@ class Link:
     parent: str
     key: tuple[Name, ...]
     why: str = ""
-    """How the link was found; empty where it was given."""
+    """How the link was found; empty if it was given."""
 
     @property
     def text(self) -> str:
-        """The readable form, which `parse_link` reads."""
+        """The readable form, as read by `parse_link`."""
         return f"{self.child}.{_written(self.columns)} -> {self.parent}.{_written(self.key)}"
 
     @property
     def to_itself(self) -> bool:
-        """Whether parent and child are the same table, as employees and their managers are."""
+        """Whether parent and child are the same table, as with employees and their managers."""
         return self.child == self.parent
 
     def to_json(self) -> dict[str, object]:
@@ -87,7 +87,7 @@ def _read_side(side: re.Match[str], text: str, tables: Tables) -> tuple[str, tup
 
 
 def type_family(values: pd.Series) -> str:
-    """Whole numbers, numbers, times or labels; whole numbers beside gaps, which pandas reads as floats, are whole."""
+    """The type of a column's values; whole numbers that pandas reads as floats because of gaps count as whole."""
     dtype = values.dtype
     if pd.api.types.is_bool_dtype(dtype):
         return "truth values"
@@ -100,7 +100,7 @@ def type_family(values: pd.Series) -> str:
 
 
 def check_links(tables: Tables, links: Sequence[Link]) -> None:
-    """Refuse links whose key repeats or has gaps, whose types differ, or whose values point nowhere."""
+    """Reject links whose key repeats or has gaps, whose types differ, or whose values point nowhere."""
     seen: set[tuple[str, tuple[Name, ...]]] = set()
     for link in links:
         if (link.child, link.columns) in seen:
@@ -128,7 +128,7 @@ def check_links(tables: Tables, links: Sequence[Link]) -> None:
 
 
 def dangling(tables: Tables, link: Link) -> pd.Series:
-    """Rows of the child whose key is there and points to no row of the parent."""
+    """Child rows whose key is present but matches no row of the parent."""
     values = tables[link.child][list(link.columns)]
     known = values.notna().all(axis=1)
     parents = tables[link.parent][list(link.key)]
@@ -139,7 +139,7 @@ def dangling(tables: Tables, link: Link) -> pd.Series:
 
 
 def parent_numbers(frame: pd.DataFrame, parent: pd.DataFrame, link: Link) -> Ints:
-    """The place in the parent table of the row that each row points to, -1 where it points to none (N,)."""
+    """The position in the parent table of the row that each row points to, -1 if none (N,)."""
     values, keys = frame[list(link.columns)], parent[list(link.key)]
     if len(link.columns) == 1:
         index = pd.Index(keys.iloc[:, 0])
@@ -149,7 +149,7 @@ def parent_numbers(frame: pd.DataFrame, parent: pd.DataFrame, link: Link) -> Int
 
 
 def order_tables(names: Sequence[str], links: Sequence[Link]) -> list[str]:
-    """Tables so that parents come before their children; a cycle is an error that names it."""
+    """Order tables so that parents come before their children; a cycle is an error that names it."""
     waiting, ordered = list(names), list[str]()
     while waiting:
         free = [

@@ -1,11 +1,11 @@
-"""What enough rows support: labels, ranges and intervals that describe no single row.
+"""What is backed by enough rows: labels, ranges and intervals that describe no single row.
 
-Everything here is learned from counts: distinct values, ascending, and the number of rows with each. Other counts of
-the same table, rounded or with noise, work the same way.
+Everything here is learned from counts: distinct values in ascending order, and the number of rows with each. Rounded
+or noisy counts of the same table work too.
 
 A label is kept if `floor` rows have it. A number keeps its own id if `floor` rows have it; all others are described by
-the mean and the spread of at least `floor` rows. On a grid of decimals the ends of such intervals are half a step
-off the grid, where no value of the column can be, so that an end is never a value of a row.
+the mean and spread of at least `floor` rows. On a grid of decimals, such intervals end half a step off the grid, where
+the column can have no value, so an end is never the value of a row.
 
 Shapes: `D` distinct values, `Q` intervals.
 """
@@ -30,23 +30,23 @@ LIMITS = (
     *(float(np.nextafter(float(np.iinfo(whole).max) + 1, 0)) // 1 for whole in TYPES),
     *(side * float(np.finfo(real).max) for side in (-1, 1) for real in (np.float16, np.float32, np.float64)),
 )
-"""Where shares, percentages and amounts end, and types of numbers: no range extends across them."""
+"""Natural limits of shares, percentages, amounts and number types: no range extends across them."""
 WIDEST, NARROWEST = 3.5, 1.5
-"""Factor between the ranks of the groups that a tail is estimated from: maximum, and too small to estimate anything."""
+"""Factor between the ranks of the groups that a tail is estimated from: the maximum, and one too small to use."""
 MOST_GROWTH = 0.7
-"""Gaps are assumed to shrink outwards by at least this factor: three groups of a few rows estimate heavy tails
-badly."""
+"""Gaps are assumed to shrink outwards by at least this factor, since three small groups estimate heavy tails
+poorly."""
 OUTERMOST = 0.56
-"""Rank at which the outermost row is expected: exp of minus Euler's constant."""
+"""Rank at which the outermost row is expected: exp(-γ) with Euler's constant γ."""
 LARGEST_GRID = 2.0**50
-"""Numbers of more steps than this have no half steps between them."""
+"""Floats of more steps than this have no half steps between them."""
 
 
 def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | None]:
-    """Places of the labels that enough rows have, and the code of all others among them; None if there are no others.
+    """Indices of the labels that enough rows have, and the code shared by all others; None if there are no others.
 
-    The others are a group, coded after the kept ones. If even all of them together are too few, they are merged
-    into the most common label, so that no code stands for them alone.
+    The others form a group, coded after the kept ones. If even all of them together are too few, they are merged
+    into the most common label, so that they have no code of their own.
     """
     kept = np.flatnonzero(counts >= floor)
     if not len(kept) or len(kept) == len(counts):
@@ -56,12 +56,12 @@ def kept_labels(counts: Counts, floor: int) -> tuple[NDArray[np.int64], int | No
 
 
 def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
-    """Ends beyond each of which at least `floor` rows lie, or on it: each the mean of `floor` rows near it.
+    """Ends with at least `floor` rows on or beyond each: each end is the mean of `floor` rows near it.
 
-    Of the `floor` - 1 outermost rows on either side only the number matters.
+    For the `floor` - 1 outermost rows on either side, only their number matters.
     """
     total = float(counts.sum())
-    if total < 3 * floor - 2:  # too few rows for two ends: one point in the middle of at least `floor` of them
+    if total < 3 * floor - 2:  # too few rows for two ends: one point, the mean of at least `floor` of them
         half = max(total - 2 * (floor - 1), min(floor, total)) / 2
         middle = _mean_of_ranks(distinct, counts, total / 2 - half, total / 2 + half)
         return middle, middle
@@ -73,10 +73,9 @@ def supported_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float
 def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, float]:
     """The probable range of the numbers, estimated without the `floor` - 1 outermost rows on either side.
 
-    Ranges that end where the last rows are supported are narrower than the table's, which shows in everything that is
-    cut by the range of a column. From three groups of rows near each end, at ranks that grow by the same factor,
-    follows how fast the gaps shrink outwards (Pickands' estimator of tails), and where the outermost row is to
-    be expected. An end never crosses one of the `LIMITS`.
+    Supported ranges are narrower than the table's, which affects everything that depends on the range of a column.
+    Three groups of rows near each end, at ranks that grow by a constant factor, show how fast the gaps shrink outwards
+    (Pickands' tail estimator), and so where to expect the outermost row. An end never crosses one of the `LIMITS`.
     """
     low, high = supported_range(distinct, counts, floor)
     total = float(counts.sum())
@@ -102,13 +101,13 @@ def likely_range(distinct: Floats, counts: Counts, floor: int) -> tuple[float, f
 
 
 def _not_across(start: float, end: float) -> float:
-    """The end, or the first of the limits that lie between it and the start."""
+    """The end, or the first limit between the start and it."""
     crossed = [limit for limit in LIMITS if min(start, end) < limit < max(start, end) or limit == start]
     return min(crossed, key=lambda limit: abs(limit - start), default=end)
 
 
 def slice_means(values: Floats, floor: int, most: int) -> Floats:
-    """Means of up to `most` slices of the values in order, of at least `floor` rows each, the outermost clipped."""
+    """Means of up to `most` slices of the sorted values, with at least `floor` rows each and the outermost clipped."""
     distinct, counts = np.unique(values, return_counts=True)
     ordered = np.clip(np.sort(values), *supported_range(distinct, counts, floor))
     slices = np.array_split(ordered, max(1, min(most, len(ordered) // floor)))
@@ -117,10 +116,10 @@ def slice_means(values: Floats, floor: int, most: int) -> Floats:
 
 
 def _mean_of_ranks(distinct: Floats, counts: Counts, start: float, stop: float) -> float:
-    """Mean of the rows from one rank to another, in ascending order."""
+    """Mean of the rows between two ranks, in ascending order."""
     ends = np.cumsum(counts)
     inside = np.clip(np.minimum(ends, stop) - np.maximum(ends - counts, start), 0, None)
-    base = distinct[int(np.argmax(inside > 0))]  # sums of large numbers that hardly differ would lose digits
+    base = distinct[int(np.argmax(inside > 0))]  # sums of large, nearly equal numbers would lose digits
     return float(base + ((distinct - base) * inside).sum() / inside.sum())
 
 
@@ -139,7 +138,7 @@ def intervals(
         lows, highs = _ends(groups, distinct, inner, counts, ends, grid)
         borders = highs[:-1] / 2 + lows[1:] / 2
         rows = np.bincount(np.searchsorted(borders, distinct, side="left"), weights=counts, minlength=len(groups))
-        # An interval that is left without room or with too few rows is joined to a neighbour.
+        # An interval left without room or with too few rows is merged with a neighbour.
         crowded = (lows > highs) | np.append(False, lows[1:] <= lows[:-1]) | ((lows == highs) & (grid is not None))
         thin = np.array([not group.atom for group in groups]) & ((rows < floor) | crowded)
         if not thin.any():
@@ -153,7 +152,7 @@ def intervals(
 
 @dataclass(frozen=True)
 class _Group:
-    """Distinct values from `start` to before `stop`; an atom is one value that keeps an id."""
+    """Distinct values from `start` up to, but not including, `stop`; an atom is a single value with its own id."""
 
     start: int
     stop: int
@@ -163,13 +162,13 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Multiples of a step, and the places half way between them."""
+    """Multiples of a step, and the points halfway between them."""
 
     decimals: int
 
     @classmethod
     def of(cls, distinct: Floats, decimals: int | None) -> _Grid | None:
-        """The grid of this many decimals, or a coarser one that holds all values too where that has too many steps."""
+        """The grid with this many decimals, or if that has too many steps, a coarser one that fits all values too."""
         largest = float(np.abs(distinct).max(initial=0))
         while decimals is not None and largest * 10.0**decimals > LARGEST_GRID:
             decimals = decimals - 1 if np.array_equal(np.round(distinct, decimals - 1), distinct) else None
@@ -180,22 +179,22 @@ class _Grid:
         return float(10.0**-self.decimals)
 
     def beside(self, value: float) -> float:
-        """The place between two grid points that a value is nearest to."""
+        """The point halfway between the two grid points around a value."""
         count = np.floor(np.round(value * 10.0**self.decimals, 6))
         return float(np.round((count + 0.5) / 10.0**self.decimals, self.decimals + 1))
 
     def around(self, value: float) -> tuple[Floats, Floats]:
-        """Both places beside the grid point that a value is nearest to."""
+        """The points half a step below and above the grid point nearest to a value."""
         point = np.rint(value * 10.0**self.decimals)
         low, high = (np.round((point + side) / 10.0**self.decimals, self.decimals + 1) for side in (-0.5, 0.5))
         return np.array([low]), np.array([high])
 
 
 def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
-    """Values that fill an id by themselves, and the values between them in pieces of about equal mass."""
+    """Values that fill an id by themselves, and the values in between, cut into pieces of about equal mass."""
     mass = max(float(counts.sum()) / most, 1.0)
     atoms = counts >= (floor if len(counts) <= most else max(floor, mass))
-    atoms[[0, -1]] = counts[[0, -1]] >= floor  # ends are often marks or limits: 0, 99, 100 %
+    atoms[[0, -1]] = counts[[0, -1]] >= floor  # ends are often special codes or limits: 0, 99, 100 %
     groups: list[_Group] = []
     place = 0
     while place < len(counts):
@@ -214,7 +213,7 @@ def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
 
 
 def _tail(counts: Counts, group: _Group, floor: int, side: int) -> list[_Group]:
-    """Cut the outermost piece in halves, outwards (`side` is 1 at the end, -1 at the start), down to enough rows.
+    """Keep halving the outermost piece, outwards (`side`: 1 at the end, -1 at the start), while halves have enough rows.
 
     Tails thin out: one row in a hundred, spread evenly over the whole range, would be much too far out.
     """
@@ -235,7 +234,7 @@ def _tail(counts: Counts, group: _Group, floor: int, side: int) -> list[_Group]:
 
 
 def _pieces(counts: Counts, start: int, stop: int, mass: float) -> list[_Group]:
-    """Cut a stretch where each share of its rows is reached; a value never lies in two pieces."""
+    """Cut a run of values into pieces of about equal mass; a value is never in two pieces."""
     below = np.cumsum(counts[start:stop])
     n = max(1, int(below[-1] / mass))
     cuts = np.unique(np.searchsorted(below, below[-1] * np.arange(n) / n, side="right"))
@@ -245,7 +244,7 @@ def _pieces(counts: Counts, start: int, stop: int, mass: float) -> list[_Group]:
 
 
 def _joined(groups: list[_Group], k: int) -> list[_Group]:
-    """Join a piece to the smaller of the pieces that it touches; one that touches none is left out."""
+    """Merge a piece with the smaller of its adjacent pieces; a piece without any is dropped."""
     own = groups[k]
     touching = [
         i
@@ -263,7 +262,7 @@ def _joined(groups: list[_Group], k: int) -> list[_Group]:
 def _ends(
     groups: list[_Group], distinct: Floats, inner: Floats, counts: Counts, ends: tuple[float, float], grid: _Grid | None
 ) -> tuple[Floats, Floats]:
-    """Ends of each group: those of an even spread with the mean and the deviation of its rows."""
+    """Ends of each group: those of a uniform distribution with the mean and standard deviation of its rows."""
     lows, highs = np.empty(len(groups)), np.empty(len(groups))
     means = np.empty(len(groups))
     for k, group in enumerate(groups):
@@ -297,7 +296,7 @@ def _reach_out(
 
 
 def _part(groups: list[_Group], lows: Floats, highs: Floats, means: Floats, grid: _Grid | None) -> None:
-    """Move the ends of neighbours apart, in place."""
+    """Move the ends of overlapping neighbours apart, in place."""
     for k in range(len(groups) - 1):
         if groups[k].atom and groups[k + 1].atom:
             continue

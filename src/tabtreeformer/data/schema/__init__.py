@@ -1,5 +1,5 @@
-"""What each column is: its name, its kind and its exact dtype; inferred with a reason, checked on the way in, restored
-on the way out.
+"""What each column is: its name, kind and exact dtype; inferred with a reason, checked on input and restored on
+output.
 """
 
 from .check import check_table

@@ -1,4 +1,4 @@
-"""What is refused before a table is learned: names that clash, too many columns, numbers that do not survive."""
+"""What is rejected before a table is learned: clashing names, too many columns, numbers that would lose digits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .kinds import NUMERIC
 from .values import as_numbers
 
 MAX_COLUMNS = 10_000
-"""Maximum columns: a model file holds no more, and each row is a sequence of this length."""
+"""Maximum columns: a model file allows no more, and each row is a sequence this long."""
 MAX_EXACT = 2**53
-"""Beyond this, floats do not hold every whole number."""
+"""Beyond this, floats cannot represent every whole number."""
 MANY_ROWS = 5
-"""A value that this many rows have is written back as it is, so it has to be exact."""
+"""A value that this many rows have is written back unchanged, so it must be exact."""
 MAX_NUMBER = 1e300
-"""Sums, differences and products with small factors of larger numbers overflow."""
+"""Sums, differences and small multiples of larger numbers overflow."""
 
 
 def check_table(df: Any) -> None:
-    """Refuse anything but a table of at least two rows with distinct, plain column names."""
+    """Reject anything but a table with at least two rows and distinct, plain column names."""
     if not isinstance(df, pd.DataFrame):
         raise SchemaError(f"a pandas DataFrame is needed, got {type(df).__name__}")
     if df.shape[1] > MAX_COLUMNS:
@@ -48,7 +48,7 @@ def check_table(df: Any) -> None:
 
 
 def refuse_extreme(series: pd.Series, column: Column) -> None:
-    """Refuse infinities, and in a numeric column what floats cannot compute with or do not hold exactly."""
+    """Reject infinities, and in numeric columns numbers that floats cannot compute with or represent exactly."""
     name, computes = column.name, column.kind == NUMERIC
     numbers = as_numbers(series.dropna())
     if numbers.dtype.kind in "iu":
@@ -66,7 +66,7 @@ def refuse_extreme(series: pd.Series, column: Column) -> None:
 
 
 def _refuse_inexact(numbers: NDArray[Any], name: str | int) -> None:
-    """Refuse whole numbers beyond 2^53 that would be rounded to their neighbours: codes rather than quantities."""
+    """Reject whole numbers beyond 2^53 that would be rounded to a neighbour: codes rather than quantities."""
     if not len(numbers) or (numbers.max() <= MAX_EXACT and numbers.min() >= -MAX_EXACT):
         return
     distinct, counts = np.unique(numbers, return_counts=True)

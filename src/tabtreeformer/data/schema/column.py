@@ -1,13 +1,13 @@
-"""One column: what it is, how its values become plain numbers or labels, and how those get its exact dtype back.
+"""One column: what it is, how its values become plain numbers or labels, and how its exact dtype is restored.
 
-Whatever the dtype, values are *read* as one of four sorts, which is all that the rooms above have to know:
+Whatever the dtype, values are *read* as one of four sorts, which is all that the layers above need to know:
 
     number    whole numbers (int64, uint64) or float64
     time      whole numbers: counts of the column's unit since 1970, on the clock of its own time zone
     duration  whole numbers: counts of the column's unit
-    label     text, numbers or truth values, as plain Python objects
+    label     text, numbers or booleans, as plain Python objects
 
-Missing values are taken out before reading, and put back when writing.
+Missing values are removed before reading and put back when writing.
 """
 
 from __future__ import annotations
@@ -59,29 +59,29 @@ DATE_OBJECT, DATETIME_OBJECT = "date objects", "datetime objects"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `dtype` is a name that `dtype_of` understands, or `category` with its own list."""
+    """One column: `dtype` is a name that `dtype_of` understands, or `category` with its list of values."""
 
     name: str | int
     kind: str
     dtype: str
     categories: tuple[Scalar, ...] | None = None
-    """All values of a pandas `category` dtype, used or not, in its order."""
+    """All values of a pandas `category` dtype, used or not, in their order."""
     categories_dtype: str | None = None
     ordered: bool = False
     form: str | None = None
-    """How numbers or dates are written where the dtype does not say: `$1,000.00`, `%Y-%m-%d`, `date objects`."""
+    """How numbers or dates are written if the dtype does not say: `$1,000.00`, `%Y-%m-%d`, `date objects`."""
     decimals: int | None = None
-    """Decimals of floats in which arithmetic left noise, which is not kept: 0.30000000000000004 is 0.3."""
+    """Decimals of floats with rounding noise from arithmetic, which is dropped: 0.30000000000000004 is 0.3."""
     missing: str = "None"
     """The marker of missing values in an object column: None, NaN, NA or NaT."""
     placeholder: str | None = None
-    """In a text column: what to write for rare values, e.g. `(name {n})`; by default their pattern, if any."""
+    """In a text column: what to write for rare values, e.g. `(name {n})`; by default texts of their pattern, if any."""
     meaning: str | None = None
-    """What its texts mean, e.g. `email` or `person`; values that are made up have the same meaning."""
+    """What its texts mean, e.g. `email` or `person`; made-up values have the same meaning."""
     locale: str | None = None
     """The country that names and addresses are made up for, e.g. `de_DE`; by default the one that fits the rows."""
     stand_in: str | None = None
-    """How realistic words are chosen; set when fitting, where the extra `fakes` is installed."""
+    """How realistic words are chosen; set when fitting, if the extra `fakes` is installed."""
     values: tuple[Scalar, ...] | None = None
     """All values that the column may have, as public knowledge: all are kept, however rare."""
     low: Scalar | None = None
@@ -101,7 +101,7 @@ class Column:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; empty fields are left out."""
+        """Plain data, without empty fields."""
         plain: dict[str, Any] = {"name": self.name, "kind": self.kind, "dtype": self.dtype}
         if self.categories is not None:
             plain |= {"categories": list(self.categories), "categories_dtype": self.categories_dtype}
@@ -115,7 +115,7 @@ class Column:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Column:
-        """Inverse of `to_json`; a field that does not exist is an error."""
+        """Inverse of `to_json`; an unknown field is an error."""
         fields = dict(data)
         unknown = set(fields) - set(cls.__dataclass_fields__)
         if unknown:
@@ -152,21 +152,21 @@ class Column:
 
     @property
     def single(self) -> bool:
-        """Whether values are numbers of 32 bits; they are read as the shortest decimals that write them."""
+        """Whether values are 32-bit floats; they are read as the shortest decimals that represent them."""
         return self.form == SINGLE or (self.form is None and is_single(self._dtype))
 
     @property
     def unit(self) -> str:
-        """What times and durations count."""
+        """The unit in which times and durations are counted."""
         return time_unit(self._dtype) if self.form is None else "us"
 
     @property
     def zone(self) -> Any:
-        """The time zone whose clock times are read on; None where there is none."""
+        """The time zone in whose clock times are read, or None."""
         return time_zone(self._dtype) if self.form is None and self.sort == TIME else None
 
     def number(self, end: Scalar) -> float:
-        """An end of the range as the number that it is read as: dates and durations in counts of the unit."""
+        """An end of the range as a number: dates and durations in counts of the unit."""
         try:
             if self.sort == NUMBER:
                 return float(end)
@@ -176,14 +176,14 @@ class Column:
             raise SchemaError(f"column {self.name!r}: {end!r} cannot be the end of a range of {self.sort}s") from error
 
     def with_kind(self, kind: str) -> Column:
-        """Return the column as another kind; an error if that is impossible."""
+        """Return the column with another kind; an error if that is impossible."""
         form = self.form if {TIME: DATETIME, NUMBER: NUMERIC}.get(self.sort) == kind or kind == CONSTANT else None
         changed = replace(self, kind=kind, form=form, why="as asked for")
         changed._check()
         return changed
 
     def _check(self) -> None:
-        """Refuse a kind that the values cannot have."""
+        """Reject a kind that does not fit the values."""
         sort, kind = self.sort, self.kind
         fits = {
             NUMERIC: sort == NUMBER,
@@ -210,7 +210,7 @@ class Column:
     # ---- reading
 
     def read(self, series: pd.Series) -> pd.Series:
-        """Values without missing ones → plain ones of the column's sort; the index is that of the series."""
+        """Values, none missing → plain values of the column's sort, with the same index."""
         if isinstance(series.dtype, pd.SparseDtype):
             series = series.sparse.to_dense()
         try:
@@ -239,7 +239,7 @@ class Column:
         return as_objects([as_scalar(value) for value in values] if series.dtype == object else values)
 
     def _read_categories(self, series: pd.Series) -> Any:
-        """Categories of any dtype as plain labels."""
+        """Return categories of any dtype as plain labels."""
         if not isinstance(series.dtype, pd.CategoricalDtype):
             return as_objects([as_scalar(value) for value in series.tolist()])
         inner = Column(self.name, CATEGORICAL, self.categories_dtype or "object")
@@ -267,7 +267,7 @@ class Column:
     # ---- writing
 
     def write(self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pd.Series:
-        """Plain values → the column's own dtype; those where `missing` become its own missing marker."""
+        """Plain values → the column's own dtype; where `missing`, its missing marker."""
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
         if gaps.all() and self.sort != LABEL:
             values = np.zeros(len(values), dtype=np.int64)
@@ -286,7 +286,7 @@ class Column:
         return series
 
     def _marked(self, series: pd.Series, gaps: NDArray[np.bool_]) -> pd.Series:
-        """Cast the series to its dtype and insert its gaps."""
+        """Cast the series to its dtype and insert the missing values."""
         if self.dtype == "object":
             values = series.to_numpy(dtype=object).copy()
             values[gaps] = MARKERS[self.missing]
@@ -333,7 +333,7 @@ class Column:
         zone = time_zone(self._dtype)
         if zone is None:
             return times
-        first = np.ones(len(times), dtype=bool)  # of an hour that occurs twice on the clock, the first
+        first = np.ones(len(times), dtype=bool)  # if an hour occurs twice on the clock, the first one
         return times.dt.tz_localize(zone, ambiguous=first, nonexistent="shift_forward")
 
     def _write_labels(self, values: NDArray[Any], gaps: NDArray[np.bool_]) -> pd.Series:

@@ -1,4 +1,4 @@
-"""pandas dtypes as names, and back: the very same dtype, under pandas 2.2 and 3."""
+"""pandas dtypes as names, and back to exactly the same dtype, under pandas 2.2 and 3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pandas.api import types as ptypes
 from ...errors import SchemaError, import_extra
 
 ARROW = "arrow:"
-"""Before the name of an Arrow type: pandas itself writes `string[pyarrow]` for two different dtypes."""
+"""Prefix of Arrow type names, needed because pandas itself writes `string[pyarrow]` for two different dtypes."""
 
 _UNITS = {"ns", "us", "ms", "s"}
 _ZONED = re.compile(r"datetime64\[\w+, (.+)\]|arrow:timestamp\[\w+, tz=(.+)\]", re.DOTALL)
@@ -21,7 +21,7 @@ _OFFSET = re.compile(r"(UTC)?[+-]\d\d:\d\d(:\d\d)?|pytz\.FixedOffset\(-?\d{1,4}\
 
 
 def dtype_name(dtype: Any) -> str:
-    """A name from which `dtype_of` makes the very same dtype."""
+    """A name from which `dtype_of` restores exactly the same dtype."""
     if isinstance(dtype, pd.StringDtype):
         return f"string[{dtype.storage}]" if dtype.na_value is pd.NA else "str"
     if isinstance(dtype, pd.ArrowDtype):
@@ -30,10 +30,10 @@ def dtype_name(dtype: Any) -> str:
 
 
 def dtype_of(name: str) -> Any:
-    """The dtype of a name; one that this pandas does not know is an error."""
+    """The dtype with this name; an error if this version of pandas does not know it."""
     found = _ZONED.fullmatch(name)
     zone = found and (found[1] or found[2])
-    if zone and zone not in _zones() and not _OFFSET.fullmatch(zone):  # for other texts pandas may open a file
+    if zone and zone not in _zones() and not _OFFSET.fullmatch(zone):  # for any other text, pandas may open a file
         raise SchemaError(f"there is no time zone {zone!r}; use a name such as 'Europe/Berlin', or an offset")
     try:
         return pd.ArrowDtype(_arrow_type(name[len(ARROW) :])) if name.startswith(ARROW) else ptypes.pandas_dtype(name)
@@ -47,7 +47,7 @@ def _zones() -> set[str]:
 
 
 def _arrow_type(name: str) -> Any:
-    """Parse what pyarrow prints; its own parser knows no parameters but units."""
+    """Parse the printed form of a pyarrow type; pyarrow's own parser knows no parameters but units."""
     pa = import_extra("pyarrow", "parquet")
     if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
         return pa.timestamp(found[1], tz=found[2])
@@ -77,7 +77,7 @@ def arrow_family(dtype: Any) -> str:
 
 
 def time_unit(dtype: Any) -> str:
-    """The unit in which a column of times or durations counts; seconds for plain dates."""
+    """The unit in which a column counts times or durations; seconds for plain dates."""
     if isinstance(dtype, pd.ArrowDtype):
         unit = getattr(dtype.pyarrow_dtype, "unit", "s")
         return unit if unit in _UNITS else "s"
@@ -86,11 +86,11 @@ def time_unit(dtype: Any) -> str:
     if isinstance(dtype, pd.PeriodDtype):
         return "us"
     found = re.search(r"\[(\w+)\]", str(dtype))
-    return found[1] if found else "us"  # text and Python objects go down to microseconds
+    return found[1] if found else "us"  # text and Python objects resolve microseconds
 
 
 def time_zone(dtype: Any) -> Any | None:
-    """The time zone of a dtype, None where there is none."""
+    """The time zone of a dtype, or None."""
     if isinstance(dtype, pd.ArrowDtype):
         return getattr(dtype.pyarrow_dtype, "tz", None)
     return dtype.tz if isinstance(dtype, pd.DatetimeTZDtype) else None

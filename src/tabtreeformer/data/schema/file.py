@@ -1,4 +1,4 @@
-"""The file of a schema: JSON for people to read and edit."""
+"""The schema file: JSON for people to read and edit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE_FORMAT = 1
 def write_schema(
     path: str | os.PathLike[str], columns: Sequence[dict[str, Any]], constraints: Sequence[str] | None
 ) -> None:
-    """Write columns and constraints, whole or not at all."""
+    """Write columns and constraints, completely or not at all."""
     content: dict[str, Any] = {"format": FILE_FORMAT, "columns": columns}
     if constraints is not None:
         content["constraints"] = list(constraints)
@@ -26,7 +26,7 @@ def write_schema(
 
 
 def read_schema(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a schema file; an error if it is not one."""
+    """The content of a schema file; an error if the file is not one."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -1,7 +1,7 @@
-"""Numbers and dates that are written as text: found, read and written in the very same form.
+"""Numbers and dates stored as text: detected, read, and written back in exactly the same form.
 
-The form of a number is how it writes a thousand, e.g. `$1,000.00`, `1000 %` or `1.000,0 €`; `#` in place of the
-decimals says that there are as many as needed. The form of a date is that of `strftime`.
+The form of a number shows how a thousand is written, e.g. `$1,000.00`, `1000 %` or `1.000,0 €`; `#` in place of the
+decimals means as many as needed. The form of a date is a `strftime` format.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ DATE_FORMS = (
     *(f"{day}{time}" for time in _NOON for day in ("%-m/%-d/%Y ", "%m/%d/%Y ", "%-d/%-m/%Y ", "%d/%m/%Y ")),
     *(f"{day}{time}" for time in _NOON for day in ("%Y-%m-%d ", "%b %-d, %Y ", "")),
 )
-"""Tried in this order; the first that reads all values is taken. `%-d` has no leading zero."""
+"""Tried in this order; the first that reads all values is used. `%-d` has no leading zero."""
 
 DAY_NUMBER = "%Y%m%d"
-"""Days as whole numbers, 20240131."""
+"""Days as whole numbers, e.g. 20240131."""
 
 _SAMPLE = 200
 _MONEY = {"usd", "eur", "gbp", "chf", "jpy", "cny", "inr", "rs", "us", "ca", "a", "kr", "r"}
-"""Letters that may precede a number; others make it a code, e.g. C042."""
+"""Letters that may precede a number; any others make it a code, e.g. C042."""
 _CODE_SIGNS = ("-", "_", "/", "#", ":")
-"""What joins letters and digits of a code, e.g. A-1000 and #1000."""
+"""Characters that join letters and digits of a code, e.g. A-1000 and #1000."""
 _NUMBER = re.compile(r"(-?)(\D*?)(\d{1,3}(?:([,.'  ])\d{3}(?:\4\d{3})*)?|\d+)(?:([.,])(\d+))?(\D*)")
 
 
@@ -63,7 +63,7 @@ class NumberForm:
 
     @classmethod
     def parse(cls, form: str) -> NumberForm:
-        """Read what `__str__` writes."""
+        """Parse the output of `__str__`."""
         found = re.fullmatch(r"(\D*?)1([^\d]?)000(?:([.,])(0+|#))?(\D*)", form)
         if found is None:
             raise ValueError(f"{form!r} does not show how a thousand is written, as '$1,000.00' does")
@@ -75,7 +75,7 @@ class NumberForm:
         return f"{self.prefix}1{self.group}000{self.point + decimals if decimals else ''}{self.suffix}"
 
     def read(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Texts → numbers; NaN where a text is not of this form."""
+        """Texts → numbers; NaN if a text does not have this form."""
         return np.array([self._number(text) for text in texts], dtype=np.float64)
 
     def _number(self, text: str) -> float:
@@ -109,7 +109,7 @@ class NumberForm:
 
 
 def find_number_form(texts: Sequence[str]) -> NumberForm | None:
-    """The form in which every text is a number and is restored exactly, or None."""
+    """The form in which every text is a number that can be restored exactly, or None."""
     parts = [_NUMBER.fullmatch(text) for text in texts[:_SAMPLE]]
     if not parts or any(found is None for found in parts):
         return None
@@ -134,12 +134,12 @@ def find_number_form(texts: Sequence[str]) -> NumberForm | None:
 
 
 def is_date_form(form: str) -> bool:
-    """Distinguish the form of a date from that of a number, which may hold a percent sign too."""
+    """Distinguish the form of a date from that of a number, which may contain a percent sign too."""
     return re.search("%-?[YymdHIMSfbBp]", form) is not None
 
 
 def find_date_form(texts: Sequence[str]) -> str | None:
-    """The form in which every text is a date and is restored exactly, or None."""
+    """The form in which every text is a date that can be restored exactly, or None."""
     if not texts or len(texts[0]) > 40 or sum(c.isdigit() for c in texts[0]) < 3:
         return None
     for form in DATE_FORMS:
@@ -149,7 +149,7 @@ def find_date_form(texts: Sequence[str]) -> str | None:
 
 
 def day_or_month_first(texts: Sequence[str], form: str) -> str:
-    """A note on a form that begins with day and month: which comes first, and whether that is certain."""
+    """A note on a form that starts with day and month: which comes first, and whether that is certain."""
     found = re.match("(%-?d)([/.-])(%-?m)|(%-?m)([/.-])(%-?d)", form)
     if found is None:
         return ""
@@ -165,9 +165,9 @@ def _are_dates(texts: Sequence[str], form: str) -> bool:
 
 
 def read_dates(texts: Sequence[str], form: str) -> NDArray[np.int64] | None:
-    """Texts → microseconds since 1970, None where some text is not of this form."""
+    """Texts → microseconds since 1970; None if any text does not have this form."""
     if not all(_shape(form).fullmatch(text) for text in texts[:1] if isinstance(text, str)):
-        return None  # pandas takes 200 times as long to say so
+        return None  # pandas takes 200 times as long to find out
     try:
         parsed = pd.to_datetime(pd.Series(texts, dtype=object), format=form.replace("%-", "%"), errors="raise")
     except (ValueError, TypeError, OverflowError):
@@ -179,7 +179,7 @@ def read_dates(texts: Sequence[str], form: str) -> NDArray[np.int64] | None:
 
 
 def numbers_in(texts: list[str], form: str, name: str | int) -> NDArray[np.float64]:
-    """The numbers of a column's texts; a text that is not of the form is an error."""
+    """The numbers in a column's texts; a text that does not have the form is an error."""
     numbers = NumberForm.parse(form).read(texts)
     if np.isnan(numbers).any():
         bad = texts[int(np.argmax(np.isnan(numbers)))]
@@ -188,7 +188,7 @@ def numbers_in(texts: list[str], form: str, name: str | int) -> NDArray[np.float
 
 
 def dates_in(texts: list[str], form: str, name: str | int) -> NDArray[np.int64]:
-    """The dates of a column's texts, in microseconds since 1970; a text that is not of the form is an error."""
+    """The dates in a column's texts, in microseconds since 1970; a text that does not have the form is an error."""
     codes, distinct = pd.factorize(np.array(texts, dtype=object))
     micros = read_dates(list(distinct), form)
     if micros is None:
@@ -200,7 +200,7 @@ def dates_in(texts: list[str], form: str, name: str | int) -> NDArray[np.int64]:
 
 @cache
 def _shape(form: str) -> re.Pattern[str]:
-    """What every text of a form looks like: digits, words and separators in their places."""
+    """A regular expression for all texts of a form: digits, words and separators in their places."""
     shapes = (r"\D+" if piece in ("%b", "%B", "%p") else r"\d+" if piece[0] == "%" else _separator(piece)
               for piece in re.findall("%-?.|[^%]+", form))  # fmt: skip
     return re.compile("".join(shapes))

@@ -1,4 +1,4 @@
-"""What kind a column is, chosen as a careful analyst would, with the reason as a sentence."""
+"""Choose the kind of a column as a careful analyst would, and give the reason in a sentence."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .numbers import decimals_under_noise
 from .values import LABEL, NUMBER, SINGLE, TIME, as_scalar, is_widened, sort_of
 
 FEW_VALUES = 20
-"""Text with at most this many values is a category, however few rows each has, unless no value repeats."""
+"""Text with at most this many values is categorical, however few rows each has, unless no value repeats."""
 MANY_VALUES = 1000
 """Text with more values than this is of kind text: rare values are not kept."""
 REPEATS = 3
-"""Text whose values have fewer rows each than this, on average, is not a list of categories."""
+"""Text with fewer rows per value than this, on average, is not categorical."""
 ROWS_OF_A_CODE = 10
-"""Postal codes with fewer rows each than this, on average, are made up where they are rare, as their town has them."""
+"""With fewer rows per postal code than this, on average, rare ones are made up to match their town."""
 ENOUGH_ROWS = 20
-"""Fewer rows are no evidence that a column never repeats."""
+"""With fewer rows, the absence of repeats proves nothing."""
 MANY_REPEATS = 2
-"""Keys with more rows each than this, on average, are categories: a country code is not a key."""
+"""With more rows per key than this, on average, keys are categories: a country code is not a key."""
 MANY_WORDS = 4
 LONG_KEY = 8
-"""Characters of a hexadecimal key."""
+"""Minimum characters of a hexadecimal key."""
 RUNNING = "a running number"
-"""Why a column is a key if only the order of the rows shows it."""
+"""The reason given for a key that only the order of the rows reveals."""
 
 _KEY_WORDS = {"id", "uuid", "guid", "key", "pk", "identifier", "oid", "rowid", "serial", "rownames", "unnamed"}
 _OWNERS = "user|customer|client|order|product|account|patient|person|transaction|invoice|item|row"
@@ -78,12 +78,12 @@ def describe(series: pd.Series, name: str | int, target: bool = False) -> Column
 
 
 def check_text(series: pd.Series, name: str | int) -> None:
-    """Refuse text that no file can hold: half of a surrogate pair, which broken decoding leaves."""
+    """Reject text that no file can store: lone surrogates, which faulty decoding leaves behind."""
     values: Any = series
     if isinstance(series.dtype, pd.CategoricalDtype):
         values = series.cat.categories
     if values.dtype != object:
-        return  # dtypes of text hold UTF-8 or were checked when they were made
+        return  # text dtypes store UTF-8 or were checked when created
     texts = [value for value in values if isinstance(value, str)]
     try:
         "".join(texts).encode("utf-8")
@@ -99,7 +99,7 @@ def check_text(series: pd.Series, name: str | int) -> None:
 
 
 def _dtype_facts(series: pd.Series, name: str | int) -> Column:
-    """The column as its dtype alone describes it; a dtype that cannot be learned is refused."""
+    """The column as described by its dtype alone; a dtype that cannot be learned is rejected."""
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(dtype, name)
@@ -132,7 +132,7 @@ def _categories(dtype: Any, name: str | int) -> Column:
 
 
 def _marker(series: pd.Series) -> str:
-    """The marker that most missing values of an object column have."""
+    """The most common missing-value marker of an object column."""
     markers = Counter(
         "None" if value is None else "NA" if value is pd.NA else "NaT" if value is pd.NaT else "NaN"
         for value in series[series.isna()].tolist()
@@ -141,7 +141,7 @@ def _marker(series: pd.Series) -> str:
 
 
 def _form_of_objects(column: Column, present: pd.Series) -> Column:
-    """Determine what an object column holds; values that are not plain are refused."""
+    """Determine what an object column contains; values that are not plain are rejected."""
     if column.dtype != "object":
         return column
     found = ptypes.infer_dtype(present, skipna=True)
@@ -167,7 +167,7 @@ def _form_of_objects(column: Column, present: pd.Series) -> Column:
 
 
 def _plain(value: Any, name: str | int) -> Any:
-    """Return text, a number or a truth value as a plain Python object; refuse anything else."""
+    """Return text, a number or a boolean as a plain Python object; reject anything else."""
     value = as_scalar(value)
     if isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
@@ -187,7 +187,7 @@ def _cannot_learn(name: str | int, dtype: Any) -> SchemaError:
 
 
 def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, complete: bool) -> Column:
-    """Numbers are numeric, but for keys, postal codes and days written as numbers."""
+    """Numbers are numeric, except for keys, postal codes and days written as numbers."""
     numeric = replace(column, kind=NUMERIC)
     if not (column.whole or (column.form == NUMBER_OBJECT and ptypes.infer_dtype(present) == "integer")):
         return replace(numeric, why="numbers") if column.form else _real(numeric, present)
@@ -216,7 +216,7 @@ def _number(column: Column, present: pd.Series, distinct: Any, target: bool, *, 
 
 
 def _real(column: Column, present: pd.Series) -> Column:
-    """Floats: some of 64 bits have passed through 32, and arithmetic left noise in some."""
+    """Detect 64-bit floats that have passed through 32 bits, and floats with noise from arithmetic."""
     column = replace(column, why="numbers")
     if not column.single and is_widened(column.read(present).to_numpy()):
         column = replace(column, form=SINGLE, why="numbers that have passed through 32 bits")
@@ -237,7 +237,7 @@ def _are_years(name: str | int, values: Any) -> bool:
 
 
 def _is_running(values: Any) -> bool:
-    """Whole numbers that increase from row to row, most by one; a few rows may have been removed."""
+    """Whether whole numbers increase from row to row, mostly by one; a few rows may have been removed."""
     steps = np.diff(values.astype(np.float64))
     return bool((steps > 0).all() and steps.sum() <= 3 * len(steps))
 
@@ -247,7 +247,7 @@ def _words(name: str | int) -> set[str]:
 
 
 def is_postal(name: str | int) -> bool:
-    """Whether the name says that a column holds postal codes."""
+    """Whether the name says that a column contains postal codes."""
     return bool(_words(name) & _ZIP_WORDS)
 
 
@@ -256,7 +256,7 @@ def _named_as_key(name: str | int) -> bool:
 
 
 def _repeats_as_key(name: str | int, few: int, n_rows: int) -> bool:
-    """Whether numbers are keys that some rows share: named like a key, and unique in most rows."""
+    """Whether numbers are keys shared by some rows: named like a key, and mostly unique."""
     return _named_as_key(name) and n_rows >= ENOUGH_ROWS and few > FEW_VALUES and n_rows < MANY_REPEATS * few
 
 
@@ -299,7 +299,7 @@ def _words_or_classes(column: Column, n_rows: int, distinct: list[str]) -> Colum
 
 
 def _text_with_meaning(column: Column, n_rows: int, distinct: list[str]) -> Column:
-    """Texts with a meaning: categories if they are few, otherwise made up according to their meaning."""
+    """Texts with a meaning: categories if there are few, otherwise made up according to their meaning."""
     said = SAID.get(str(column.meaning), f"{column.meaning}s")
     if column.meaning == JSON:
         return replace(column, kind=TEXT, why="JSON or lists, kept as text: nothing inside is learned")
@@ -323,13 +323,13 @@ def _is_quantity(column: Column, distinct: list[str], number: NumberForm) -> boo
 
 
 def _one_width(distinct: list[str], number: NumberForm) -> bool:
-    """Plain digits of one width are codes: among numbers, some would have fewer digits."""
+    """Plain digits of one width are codes: if they were numbers, some would have fewer digits."""
     plain = not (number.prefix or number.suffix or number.group or number.decimals)
     return plain and len({len(text) for text in distinct}) == 1
 
 
 def _are_codes(distinct: list[str]) -> bool:
-    """Whether texts look machine-made: no spaces, digits, one structure."""
+    """Whether texts look machine-made: no spaces, some digits, a common structure."""
     shapes = set()
     for text in distinct:
         if re.search(r"\s|@", text) or not any(c.isdigit() for c in text):

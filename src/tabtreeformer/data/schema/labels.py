@@ -16,7 +16,7 @@ from .values import as_scalar
 
 MAX_CATEGORIES = 1_000_000
 MAX_LEARNED = 20_000
-"""Maximum values in one column: each is a class of one softmax."""
+"""Maximum values of a column: each is a class of a softmax."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Labels:
 
     @classmethod
     def learn(cls, series: pd.Series, order: tuple[Scalar, ...] | None = None) -> Labels:
-        """Collect the values of a column, sorted, or in the order given; missing ones are no values."""
+        """Collect the values of a column, sorted or in the given order, without missing ones."""
         if isinstance(series.dtype, pd.CategoricalDtype):
             order = tuple(as_scalar(v) for v in series.cat.categories)
         values = {as_scalar(v) for v in series.dropna().unique().tolist()}
@@ -48,15 +48,15 @@ class Labels:
         floor: int,
         public: tuple[Scalar, ...] | None = None,
     ) -> tuple[Labels, int | None, NDArray[np.int64]]:
-        """Values that at least `floor` rows have, the code of all others (None where there are none), rows of each.
+        """Values that at least `floor` rows have, the code of all others (None if there are none), rows per kept value.
 
-        Values that are `public` are kept, however few rows have them.
+        `public` values are kept, however few rows have them.
         """
         every = cls.learn(series, order)
         if public is not None:
             listed = set(public)
             every = cls((*public, *(value for value in every.values if value not in listed)))
-        if order is not None and public is None:  # the rare ones are already missing from a protected list
+        if order is not None and public is None:  # a protected list no longer contains the rare ones
             listed = set(every.values)
             every = cls((*every.values, *(value for value in cls.learn(series).values if value not in listed)))
         counts = np.bincount(every.encode(series), minlength=len(every.values))
@@ -65,7 +65,7 @@ class Labels:
         return cls(tuple(every.values[k] for k in kept)), other, counts[kept]
 
     def check_learnable(self, name: Any) -> None:
-        """Refuse a list that no network learns in reasonable time."""
+        """Reject a list too long for any network to learn in reasonable time."""
         if len(self.values) > MAX_LEARNED:
             raise SchemaError(
                 f"column {name!r} has {len(self.values):,} categories, more than {MAX_LEARNED:,}; group its values, or "
@@ -74,7 +74,7 @@ class Labels:
 
     @classmethod
     def from_json(cls, values: Any) -> Labels:
-        """The values of a list of plain data; anything else, including a repeated value, is a ValueError."""
+        """Labels from a list of plain data; anything else, or a repeated value, is a ValueError."""
         if not isinstance(values, list) or not all(isinstance(v, str | bool | int | float) for v in values):
             raise ValueError("labels must be a list of texts, numbers and truth values")
         if not pd.Index(values, dtype=object).is_unique:
@@ -82,7 +82,7 @@ class Labels:
         return cls(tuple(values))
 
     def encode(self, series: pd.Series) -> NDArray[np.int64]:
-        """Return the code of each value; a value never seen is an error."""
+        """Return the code of each value; an unseen value is an error."""
         codes = self.find(series)
         if (codes < 0).any():
             value = series.iloc[int(np.argmax(codes < 0))]
@@ -92,7 +92,7 @@ class Labels:
         return codes
 
     def find(self, series: pd.Series) -> NDArray[np.int64]:
-        """Return the code of each value, -1 for one never seen."""
+        """Return the code of each value, -1 if unseen."""
         index = pd.Index(self.values, dtype=object)
         codes: NDArray[np.int64] = index.get_indexer(pd.Index(series.astype(object))).astype(np.int64)
         return codes

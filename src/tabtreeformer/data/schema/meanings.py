@@ -1,8 +1,7 @@
 """What texts mean: e-mail and IP addresses, account numbers, names of people.
 
-A text with a meaning is never taken apart and put together again: it is replaced by one with the same
-meaning. Meanings that have a form are found by it, in every value; those of words (a name, a town) by the name of the
-column.
+A text with a meaning is never split up and reassembled: it is replaced by one with the same meaning. Meanings with a
+form are recognized by it in every value; meanings of words (a name, a town) by the name of the column.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ MEANINGS = (
 WORDS = (PERSON, FIRST, LAST, COMPANY, STREET, CITY, ADDRESS)
 """Meanings of words: realistic ones need the extra `fakes`."""
 PERSONAL = (PERSON, EMAIL, PHONE, IBAN, ADDRESS, IPV4, IPV6, UUID)
-"""Meanings whose values belong to somebody: none is kept, however many rows have it."""
+"""Meanings whose values belong to a person: none is kept, however many rows have it."""
 PEOPLE = (PERSON, FIRST, LAST, EMAIL)
-"""Meanings that name one person, so that they agree within a row."""
+"""Meanings that refer to one person, so they agree within a row."""
 
 SAID = {
     EMAIL: "mail addresses",
@@ -42,14 +41,15 @@ SAID = {
     CITY: "towns",
     ADDRESS: "addresses",
 }
-"""Meanings as they are called in reasons."""
+"""Names of meanings in reasons."""
 
 NEARLY_ALL = 0.95
-"""Share of texts that must have the form of a meaning; a table may hold a few misspelled ones."""
+"""Share of texts that must have the form of a meaning; a few may be misspelled."""
 MAX_TEXTS = 2000
-"""Texts that are inspected."""
+"""Maximum number of texts to inspect."""
 MANY_NAMES, MANY_SHARED, MANY_JOINED = 50, 0.15, 0.05
-"""Names of things: of this many or more, over this share have one word, or over this share `of` or the like."""
+"""Names are of things if, of at least this many, more than this share have one word in common, or if more than this
+share have `of` or the like."""
 _JOINING = {"of", "the", "The", "and", "And", "for", "in", "&", "-"}
 _TITLES = {"mr", "mrs", "ms", "miss", "master", "dr", "prof", "herr", "frau", "mme", "m"}
 _EMAIL = re.compile(r"[\w.+%'-]+@[\w-]+(\.[\w-]+)+")
@@ -60,7 +60,7 @@ _LOCAL_PHONE = re.compile(r"\d{3}[ .-]\d{3}[ .-]\d{4}|\d{3}[ .-]\d{4}")
 _HEX = re.compile(r"(#|0x)?([0-9a-f]+|[0-9A-F]+)")
 _POSTAL = re.compile(r"(?=.*\d)([A-Z]{1,2}-)?[0-9A-Z]{2,5}([ -]?[0-9A-Z]{2,4})?")
 _THINGS = "product|file|column|brand|host|domain|class|event|table|model|item|team|project|game|movie|song|book|user"
-"""What else has a name."""
+"""Other things that have names."""
 _NAMED: Sequence[tuple[str, str]] = (
     (FIRST, r"first ?name|given ?name|forename|vorname|prenom|prénom|nombre"),
     (LAST, r"last ?name|sur ?name|family ?name|nachname|familienname|apellidos?"),
@@ -75,7 +75,7 @@ _POSTAL_WORDS = re.compile(r"zip|zip ?code|post ?code|postal|postal ?code|plz|po
 
 
 def find_meaning(name: str | int, texts: Sequence[str]) -> str | None:
-    """The meaning that nearly all of the distinct texts of a column have, or None."""
+    """The meaning shared by nearly all distinct texts of a column, or None."""
     texts = texts[:MAX_TEXTS]
     if len(texts) < 2:
         return None
@@ -93,13 +93,13 @@ def find_meaning(name: str | int, texts: Sequence[str]) -> str | None:
 
 
 def has_meaning(meaning: str, text: str) -> bool:
-    """Whether one text has the form of a meaning that its column is known to have; True for meanings without one."""
+    """Whether a text has the form of its column's meaning; True for meanings without a form."""
     test = _is_phone if meaning == PHONE else _TESTS.get(meaning)
     return test is None or bool(test(text))
 
 
 def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
-    """By the name of the column, if the texts are words: mostly capitalised, no digits except in addresses."""
+    """The meaning by column name, if the texts are words: mostly capitalized, no digits except in addresses."""
     named = next((meaning for meaning, form in _NAMED if re.fullmatch(form, words)), None)
     if named is None or named in (ADDRESS, STREET):
         spaced = sum(" " in text for text in texts) > len(texts) / 2
@@ -113,7 +113,7 @@ def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
 
 
 def _of_things(texts: Sequence[str]) -> bool:
-    """Whether names are of things: many share a word (Airport), or have one that people have not (of, the)."""
+    """Whether names are of things: many share a word (Airport), or have words that people's names do not (of, the)."""
     held = [{word for word in re.findall(r"[^\s,]+", text) if not word.endswith(".")} for text in texts]
     joined = sum(not own.isdisjoint(_JOINING) for own in held)
     common = Counter(word for own in held for word in own if word.lower() not in _TITLES)
@@ -122,7 +122,7 @@ def _of_things(texts: Sequence[str]) -> bool:
 
 
 def _words(name: str | int) -> str:
-    """The words of a column's name, in lower case with spaces between."""
+    """The words of a column name, in lower case, separated by spaces."""
     parts = re.findall(r"[A-ZÄÖÜ]?[a-zäöüßé]+|[A-ZÄÖÜ]+|\d+", str(name))
     return " ".join(part.lower() for part in parts)
 
@@ -135,7 +135,7 @@ def _is_ip(text: str, version: int) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """Whether the check digits of an account number are right."""
+    """Whether the check digits of an account number are correct."""
     plain = text.replace(" ", "")
     if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{10,30}", plain):
         return False
@@ -143,7 +143,7 @@ def is_iban(text: str) -> bool:
 
 
 def iban_remainder(plain: str) -> int:
-    """The remainder of an account number without spaces after division by 97, letters counted from 10."""
+    """The account number (without spaces) modulo 97, with letters counting from 10."""
     return int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97
 
 
@@ -153,12 +153,12 @@ def _is_phone(text: str) -> bool:
 
 
 def _is_written_phone(text: str) -> bool:
-    """A phone number by its form alone: a sign of a country or brackets, and nothing that is a date or a number."""
+    """Whether a text is a phone number by its form alone: it starts with + or (, and is not a date or number."""
     return text[:1] in "+(" and not text[1:].replace(".", "").isdigit() and _is_phone(text)
 
 
 def _is_hex(texts: Sequence[str]) -> bool:
-    """Hexadecimal texts of few lengths, with both digits and letters."""
+    """Whether texts are hexadecimal, of at most two lengths, with both digits and letters."""
     if not all(_HEX.fullmatch(text) and len(text) >= 6 for text in texts) or len({len(text) for text in texts}) > 2:
         return False
     letters = "".join(texts).removeprefix("0x").lower()

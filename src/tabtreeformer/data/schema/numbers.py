@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 MAX_DECIMALS = 15
 """Maximum decimals of a double; columns that need more have no grid."""
 CLEAR = 0.001
-"""Noise is at most this share of a step of the grid; anything larger is a digit."""
+"""Noise is at most this share of a grid step; anything larger is a digit."""
 MIN_NOISY = 20
-"""Minimum number of different values; fewer could be near a grid by chance."""
+"""Minimum number of distinct values; fewer could be near a grid by chance."""
 
 
 def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
-    """Fewest decimals that write every value exactly, but for `spare` of them; None where there is no such number."""
+    """Fewest decimals that represent all values, except up to `spare`, exactly; None if no number of decimals does."""
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large for this many decimals are not equal
         for decimals in range(MAX_DECIMALS + 1):
             if np.count_nonzero(np.round(values, decimals) != values) <= spare:
@@ -23,9 +23,9 @@ def count_decimals(values: NDArray[np.float64], spare: int = 0) -> int | None:
 
 
 def decimals_under_noise(values: NDArray[np.float64], *, single: bool) -> int | None:
-    """Decimals of numbers that arithmetic left noise in: 0.30000000000000004 and 2.5 have one.
+    """Decimals of numbers with rounding noise from arithmetic: 0.30000000000000004 and 2.5 have one.
 
-    None where there is no noise, or where the numbers have no few decimals. Numbers of 32 bits have more noise.
+    None if there is no noise, or if the numbers need many decimals. 32-bit numbers have more noise.
     """
     own = count_decimals(values)
     if own is not None and own <= (4 if single else 9):

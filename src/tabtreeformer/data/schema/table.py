@@ -1,4 +1,4 @@
-"""The columns of a table, in order: inferred, edited, kept in a file, checked and restored."""
+"""The columns of a table, in order: inferred, edited, saved to a file, checked and restored."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Schema:
     columns: tuple[Column, ...]
     """What each column is, in the order of the table."""
     constraints: tuple[str, ...] | None = None
-    """Relations between columns that new rows keep, e.g. `end >= start`; None: those that are found when fitting."""
+    """Relations between columns that new rows satisfy, e.g. `end >= start`; None: those found when fitting."""
 
     @classmethod
     def infer(cls, df: Any, target: str | int | None = None) -> Schema:
-        """Describe a table, of pandas, polars or pyarrow; each column says in `why` how it came to its kind.
+        """Describe a pandas, polars or pyarrow table; each column gives the reason for its kind in `why`.
 
         Parameters
         ----------
         df
             The table.
         target
-            Column to predict: whole numbers with few values are then taken for class labels.
+            Column to predict: whole numbers with few distinct values are then treated as class labels.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class Schema:
         return cls(tuple(describe(df[name], name, target=name == target) for name in df.columns))
 
     def __repr__(self) -> str:
-        """A line per column: name, kind, dtype and why it is of that kind."""
+        """One line per column: name, kind, dtype and the reason for its kind."""
         rows = [(repr(c.name), c.kind, c.dtype, c.why) for c in self.columns]
         widths = [max(len(row[place]) for row in rows) if rows else 0 for place in range(3)]
         lines = [
@@ -100,7 +100,7 @@ class Schema:
         raise SchemaError(f"there is no column {name!r}; the table has {_listed(self.names)}")
 
     def with_kind(self, name: str | int, kind: str) -> Schema:
-        """Return a copy in which a column is of another kind.
+        """Return a copy in which a column has another kind.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_meaning(self, name: str | int, meaning: str | None, locale: str | None = None) -> Schema:
-        """Return a copy that says what the texts of a column mean, so that new ones are made up accordingly.
+        """Return a copy that states what the texts of a column mean, so that new ones are made up accordingly.
 
         Parameters
         ----------
@@ -165,14 +165,14 @@ class Schema:
     ) -> Schema:
         """Return a copy that states what is public about a column: all values it may have, or the ends of its range.
 
-        None of the values is then too rare to be kept, and differential privacy spends nothing on finding them.
+        No value is then too rare to be kept, and differential privacy spends no budget on finding them.
 
         Parameters
         ----------
         name
             The column.
         values
-            All values that it may have.
+            All values that the column may have.
         low, high
             Ends of its range: numbers, or dates as text.
 
@@ -189,12 +189,12 @@ class Schema:
         return replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def validate(self, df: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns that the schema names; raise an error for a table that cannot be used.
+        """Return the columns named in the schema; raise an error for a table that cannot be used.
 
         Parameters
         ----------
         df
-            The table; further columns are left out.
+            The table; other columns are dropped.
 
         Examples
         --------
@@ -224,28 +224,28 @@ class Schema:
         values: Mapping[str | int, NDArray[Any]],
         missing: Mapping[str | int, NDArray[np.bool_]] | None = None,
     ) -> pd.DataFrame:
-        """Build a table with the columns, order and dtypes of the schema.
+        """Build a table with the schema's columns, in order and with their dtypes.
 
         Parameters
         ----------
         values
             Plain values by column.
         missing
-            By column, where values are missing; columns without gaps can be left out.
+            Where values are missing, by column; columns without missing values can be left out.
 
         Examples
         --------
         >>> Schema.infer(df[["age"]]).restore({"age": np.array([23, 45])})["age"].tolist()
         [23, 45]
         """
-        # Joined by position, then named: a dict of series would choke on names such as 0 and "0" no less than concat.
+        # Joined by position, then named: like concat, a dict of series would fail on names such as 0 and "0".
         gaps = missing or {}
         frame = pd.concat([c.write(values[c.name], gaps.get(c.name)) for c in self.columns], axis=1)
         frame.columns = pd.Index(list(self.names))
         return frame
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the columns as plain data; `from_json` reads it.
+        """Return the columns as plain data, which `from_json` reads.
 
         Examples
         --------
@@ -256,7 +256,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Schema:
-        """Read what `to_json` returned.
+        """Build a schema from the output of `to_json`.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a file that `save` wrote and a person may have edited; an error names what cannot be used.
+        """Read a file written by `save` and perhaps edited by hand; an error names what is invalid.
 
         Parameters
         ----------
@@ -309,10 +309,10 @@ class Schema:
         return replace(schema, constraints=None if constraints is None else tuple(constraints))
 
     def matched(self, df: pd.DataFrame) -> Schema:
-        """Return the schema with the dtypes of this table; kinds and forms stay.
+        """Return the schema with the dtypes of this table; kinds and forms stay the same.
 
-        A schema file states kinds, and a table that was read again from CSV may have other dtypes than before: new
-        rows get those of the table at hand.
+        A schema file states kinds, but a table reread from CSV may have different dtypes than before: new rows get
+        those of the given table.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Values of a dtype as plain numbers, counts or labels."""
+"""Values of any dtype as plain numbers, counts or labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .dtypes import arrow_family, time_zone
 NUMBER, TIME, DURATION, LABEL = "number", "time", "duration", "label"
 """The four sorts of values."""
 SINGLE = "numbers of 32 bits"
-"""The form of floats of 64 bits that have passed through 32, as statistics packages store them: 3.0999999046 is 3.1."""
+"""The form of 64-bit floats that have passed through 32 bits, as in statistics packages: 3.0999999046 is 3.1."""
 MARKERS: Mapping[str, Any] = {"None": None, "NaN": math.nan, "NA": pd.NA, "NaT": pd.NaT}
 """Markers of missing values in an object column."""
 
@@ -52,37 +52,37 @@ def as_numbers(series: pd.Series) -> Any:
 
 
 def shortest(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Floats of 32 bits or less as the shortest decimals that write them: 0.1 is 0.1, not 0.10000000149."""
+    """Floats of 32 bits or fewer as the shortest decimals that represent them: 0.1 is 0.1, not 0.10000000149."""
     distinct, codes = np.unique(values, return_inverse=True)
     return np.asarray(distinct.astype(str).astype(np.float64)[codes])
 
 
 def widened(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Numbers as they are after passing through 32 bits: 0.1 is 0.10000000149."""
+    """Numbers after passing through 32 bits: 0.1 becomes 0.10000000149."""
     with np.errstate(over="ignore"):  # numbers too large for 32 bits become infinite
         wide: NDArray[np.float64] = values.astype(np.float32).astype(np.float64)
     return wide
 
 
 LAST_BIT = 4e-16
-"""Relative difference of numbers that were written as text and read again by a reader that rounds the last bit."""
+"""Relative error of numbers written as text and read back by a reader that rounds the last bit."""
 
 
 def stored_in_32_bits(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Numbers as they are read again where 32 bits store them: 0.1 stays 0.1, and about seven digits are kept."""
+    """Numbers as read back after 32-bit storage: 0.1 stays 0.1, and about seven digits are kept."""
     with np.errstate(over="ignore"):
         return shortest(values.astype(np.float32))
 
 
 def is_widened(values: NDArray[np.float64]) -> bool:
-    """Whether all numbers have passed through 32 bits, and some are written longer for it."""
-    with np.errstate(invalid="ignore"):  # infinities are no such numbers
+    """Whether all numbers have passed through 32 bits, which makes some of them longer to write."""
+    with np.errstate(invalid="ignore"):  # infinities do not count
         near = np.abs(widened(values) - values) <= LAST_BIT * np.abs(values)
     return bool(near.all() and (stored_in_32_bits(values) != values).any())
 
 
 def as_ticks(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Counts of times and durations as 64 bits; the smallest number of those means "not a time" and is left out."""
+    """Counts of times and durations as 64-bit integers, without the smallest one, which means "not a time"."""
     limits = np.iinfo(np.int64)
     if values.dtype.kind == "u":
         values = np.minimum(values, np.uint64(limits.max))
@@ -91,7 +91,7 @@ def as_ticks(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def within_dtype(series: pd.Series, dtype: Any) -> pd.Series:
-    """Whole numbers clipped to what an integer dtype holds; casting alone would wrap them around."""
+    """Clip whole numbers to the range of an integer dtype; casting alone would wrap them around."""
     if not (ptypes.is_integer_dtype(series.dtype) and ptypes.is_integer_dtype(dtype)):
         return series
     name = str(dtype).lower().removesuffix("[pyarrow]")
@@ -124,7 +124,7 @@ def as_counts(series: pd.Series, unit: str, family: str) -> NDArray[np.int64]:
 
 
 def interval_of(text: Any) -> Any:
-    """The interval that a text such as `(0.5, 2.0]` shows; what is no text stays as it is."""
+    """The interval that a text such as `(0.5, 2.0]` represents; anything but text is returned unchanged."""
     found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return text
@@ -145,7 +145,7 @@ _INTERVAL = re.compile(r"([\[(])(.+), (.+)([\])])")
 
 
 def as_objects(values: Any) -> NDArray[Any]:
-    """A one-dimensional array of objects, whatever they are."""
+    """A one-dimensional array of arbitrary objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = list(values)
     return array
@@ -156,7 +156,7 @@ def is_arrow_date(dtype: Any) -> bool:
 
 
 def is_single(dtype: Any) -> bool:
-    """Whether a dtype holds floats of 32 bits."""
+    """Whether a dtype holds 32-bit floats."""
     return dtype in ("float32", "Float32", "float[pyarrow]")
 
 
