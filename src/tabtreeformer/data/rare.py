@@ -213,7 +213,7 @@ def _first_cut(counts: Counts, floor: int, most: int) -> list[_Group]:
 
 
 def _tail(counts: Counts, group: _Group, floor: int, side: int) -> list[_Group]:
-    """Keep halving the outermost piece, outwards (`side`: 1 at the end, -1 at the start), while halves have enough rows.
+    """Keep halving the outermost piece outwards (`side`: 1 at the end, -1 at the start) while halves have enough rows.
 
     Tails thin out: one row in a hundred, spread evenly over the whole range, would be much too far out.
     """
