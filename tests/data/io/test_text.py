@@ -55,7 +55,7 @@ def test_numbers_and_truth_values_are_known(tmp_path, fields, dtype):
 
 def test_a_postal_code_is_text_whether_or_not_one_begins_with_zero(tmp_path):
     frame = read_table(put(tmp_path / "t.csv", b"PLZ;zip_code;n\n80331;;1\n50667;99501;2\n"))
-    assert [str(dtype) for dtype in frame.dtypes] == ["str", "str", "int64"]
+    assert [str(dtype) for dtype in frame.dtypes] == [str(TEXT), str(TEXT), "int64"]
     assert frame["PLZ"].tolist() == ["80331", "50667"]
 
 
