@@ -1,6 +1,6 @@
 """Trees that predict one column from the others; the leaves that a row falls into prompt the transformer.
 
-The libraries are imported when a model is asked for, not with this package.
+The libraries are imported when a model is requested, not with this package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MAX_CLASSES = 100
-"""This many classes times 50 rounds make a prompt that is too long for any transformer here."""
+"""This many classes times 50 rounds would make a prompt too long for any transformer here."""
 
 
 def fit_leaf_model(
@@ -44,9 +44,9 @@ def fit_leaf_model(
     trials: Trials | None = None,
     floor: int = 0,
 ) -> LeafModel:
-    """Search the parameters if the config says so, then grow the trees on all rows.
+    """Search for parameters if the config says so, then grow the trees on all rows.
 
-    `trials` are those done before; at least `floor` rows reach each leaf.
+    `trials` are those already done; at least `floor` rows reach each leaf.
     """
     if config.model in ("lightgbm", "xgboost") and (target.n_classes or 0) > MAX_CLASSES:
         raise ConfigError(

@@ -1,8 +1,8 @@
 """Generative trees as prompts: boosted trees that distinguish real rows from rows whose columns were shuffled.
 
 The first round of an adversarial random forest (Watson et al., 2023), boosted: what distinguishes a row from
-independent columns is how its columns depend on each other, and the leaves show that without a column to predict. They
-are for tables without a target.
+independent columns is how its columns depend on each other, and the leaves show that without a column to predict. For
+tables without a target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MARK = "real rows and shuffled columns\n"
-"""The first line of the text, which is LightGBM's own from there on."""
+"""The first line of the text; the rest is LightGBM's own."""
 
 
 RANDOM = {"extra_trees": True, "bagging_fraction": 0.632, "feature_fraction": 0.8}
@@ -56,7 +56,7 @@ class Adversarial(LightGBM):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the same."""
+        """Inverse of `to_text`."""
         if not text.startswith(MARK):
             raise ArchiveError(not_a_model("adversarial"))
         return super().from_text(text.removeprefix(MARK))

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SMALL = 1_000_000
-"""Below this many cells one thread is as fast as all of them, and far faster on a busy machine."""
+"""Below this many cells, one thread is as fast as all of them, and far faster on a busy machine."""
 
 
 class LeafModel(Protocol):
     """Trees that predict one column from the others; their leaves locate a row in a region of the table.
 
-    Shapes: N rows, T trees. T is the number of fitted trees, not the number asked for: boosting may stop early, and
-    builds a tree for each class where there are more than two.
+    Shapes: N rows, T trees. T is the number of fitted trees, not the number requested: boosting may stop early, and
+    builds one tree per class if there are more than two.
     """
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
@@ -54,7 +54,7 @@ _State = TypeVar("_State")
 
 
 def fitted(state: _State | None, model: object) -> _State:
-    """Return the state of a fitted model; an error if there is none yet."""
+    """Return the state of a fitted model; raise an error if there is none yet."""
     if state is None:
         raise NotFittedError(f"{type(model).__name__} has no trees yet; call fit first")
     return state
@@ -85,7 +85,7 @@ def blaming_params(library: str, params: Mapping[str, Any], *errors: type[Except
 
 
 MISREAD = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
-"""What Python and numpy raise where a text is not what it should be."""
+"""What Python and numpy raise for malformed text."""
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def blaming_text(library: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def not_a_model(library: str) -> str:
-    """The message that a text cannot be read as this library's trees."""
+    """The message for a text that cannot be read as this library's trees."""
     return f"the stored trees are not a whole {library} model; the file is damaged or foreign: save the model again"
 
 

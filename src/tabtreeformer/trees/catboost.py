@@ -26,11 +26,11 @@ ALL_CORES = -1
 
 
 class CatBoost:
-    """T is rounds, whatever the number of classes: a leaf holds the scores of all of them.
+    """T is the number of rounds, whatever the number of classes: a leaf has the scores of all classes.
 
-    Categories are passed as ordered codes, because CatBoost's JSON does not hold what its own encoding of categories
-    learns. Trees are symmetric unless `grow_policy` says otherwise, so that a tree of depth k has 2**k leaves, reached
-    or not.
+    Categories are passed as ordered codes, because CatBoost's JSON leaves out what its own encoding of categories
+    learns. Trees are symmetric unless `grow_policy` says otherwise, so a tree of depth k has 2**k leaves, reached or
+    not.
     """
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
@@ -76,7 +76,7 @@ class CatBoost:
         return np.asarray(ids, dtype=np.int64).reshape(features.n_rows, len(self.n_leaves))
 
     def to_text(self) -> str:
-        """Return JSON that holds CatBoost's own."""
+        """Return JSON that contains CatBoost's own."""
         return json.dumps(fitted(self._state, self), separators=(",", ":"))
 
     @classmethod
@@ -100,7 +100,7 @@ class CatBoost:
         return _written(model)
 
     def _hold(self, state: dict[str, Any]) -> Self:
-        """Keep a fitted state, with the trees as they are read back: CatBoost renumbers leaves on the way to JSON."""
+        """Keep a fitted state, with the trees as read back: CatBoost renumbers leaves when it writes JSON."""
         self._state = state
         self._trees = None if state["trees"] is None else _read(state["trees"])
         self.n_leaves = () if self._trees is None else tuple(int(n) for n in self._trees.get_tree_leaf_counts())
@@ -117,19 +117,19 @@ def _vary(values: NDArray[Any]) -> bool:
 
 
 def _commonest(target: Target) -> int | float:
-    """Return the class with most rows, or the mean."""
+    """Return the class with the most rows, or the mean."""
     if target.n_classes is None:
         return float(target.values.mean())
     return int(np.bincount(target.values).argmax())
 
 
 def _written(model: Any) -> dict[str, Any]:
-    """Return a CatBoost model as plain data; it only writes files."""
+    """Return a CatBoost model as plain data; CatBoost itself can only write files."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         model.save_model(str(file), format="json")
         content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    # Dates, paths and a random id, which would make two equal models differ.
+    # Dates, paths and a random id, which would make equal models differ.
     content["model_info"] = {}
     return content
 

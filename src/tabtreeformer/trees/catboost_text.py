@@ -9,13 +9,13 @@ from typing import Any
 
 MAX_FEATURES, MAX_CLASSES, MAX_DEPTH, MAX_NODE_DEPTH = 100_000, 10_000, 16, 200
 MAX_FLOAT = 3.4028235e38
-"""Of single precision; its negative is the border below which CatBoost puts missing values."""
+"""The largest in single precision; CatBoost puts missing values below the border at its negative."""
 _FEATURE = {"borders", "feature_id", "feature_index", "flat_feature_index", "has_nans", "nan_value_treatment"}
 _SPLIT = {"border", "float_feature_index", "split_index", "split_type"}
 
 
 def check_state(state: Mapping[str, Any]) -> None:
-    """Raise ValueError, TypeError or KeyError unless CatBoost can have written the trees of a state."""
+    """Raise ValueError, TypeError or KeyError unless CatBoost could have written the trees of a state."""
     classes, trees = state["classes"], state["trees"]
     if classes is not None:
         _must(isinstance(classes, list) and all(type(c) is int and 0 <= c < 2**31 for c in classes), "its classes")
@@ -45,7 +45,7 @@ def check_state(state: Mapping[str, Any]) -> None:
 
 
 def _borders(features: Any) -> list[tuple[int, float]]:
-    """Feature and border of each split that there may be, in CatBoost's own order."""
+    """Feature and border of each possible split, in CatBoost's own order."""
     _must(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "its features")
     found: list[tuple[int, float]] = []
     for place, feature in enumerate(features):

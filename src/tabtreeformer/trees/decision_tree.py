@@ -29,7 +29,7 @@ class _Nodes:
     feature: NDArray[np.int64]
     """Column that an inner node compares."""
     threshold: NDArray[np.float64]
-    """Rows at or below it go left."""
+    """Rows at or below this go left."""
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     """Children; `NO_CHILD` for both at a leaf."""

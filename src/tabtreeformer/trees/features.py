@@ -18,7 +18,7 @@ from ..data.schema import FEW_CLASSES, LABELLED, MEASURED, Column, Labels, Schem
 from ..data.schema.numbers import count_decimals
 
 LARGEST = 1e30
-"""Larger numbers are clipped to this: tree libraries compute squares and sums in float32, which ends near 3e38."""
+"""Larger numbers are clipped to this: tree libraries compute squares and sums in float32, up to about 3e38."""
 
 # Legend of shapes: N rows, F columns to predict from.
 
@@ -32,7 +32,7 @@ class Features:
     """The features of each row."""
 
     matrix: NDArray[np.float64]  # (N, F)
-    """Numbers as they are, NaN where missing; categories as their codes 0, 1, 2, …, missing being one more."""
+    """Numbers as they are, NaN where missing; categories as codes 0, 1, 2, …, with one more for missing."""
     categorical: tuple[int, ...] = ()
     """Which columns of the matrix hold codes."""
 
@@ -48,7 +48,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be predicted."""
+    """What to predict."""
 
     values: NDArray[Any]  # (N,)
     """Class codes 0 to n_classes - 1 (int64), or numbers (float64)."""
@@ -64,16 +64,16 @@ class Target:
 class _Source:
     """One column of the table, and the codes of its values if it is categorical.
 
-    With a floor, a number is the place of the interval that it falls into, and rare labels are one: trees then split
-    between intervals that enough rows support, and their text holds no value.
+    With a floor, a number becomes the index of its interval, and rare labels become one: trees then split between
+    intervals that enough rows support, and their text contains no value.
     """
 
     column: Column
     labels: Labels | None
     other: int | None = None
-    """The code of labels that too few rows have; None if there are none."""
+    """The code for labels in too few rows; None if there are none."""
     ends: tuple[tuple[float, float], ...] = ()
-    """Ends of the intervals of a number; empty where numbers are taken as they are."""
+    """Ends of the intervals of a number; empty if numbers are taken as they are."""
 
     @classmethod
     def learn(cls, df: pd.DataFrame, column: Column, config: TokenConfig) -> _Source:
@@ -94,14 +94,14 @@ class _Source:
 
     @property
     def n_codes(self) -> int | None:
-        """Codes of labels, that of the rare ones too; None for a number."""
+        """Number of codes, including the one for rare labels; None for a number."""
         if self.labels is None:
             return None
         return len(self.labels.values) + (self.other == len(self.labels.values))
 
     @property
     def says_something(self) -> bool:
-        """Whether there is any value to split by."""
+        """Whether there is any value to split on."""
         return self.n_codes != 0
 
     def knows(self, df: pd.DataFrame) -> NDArray[np.bool_]:
@@ -182,7 +182,7 @@ class FeatureEncoder:
     def learn(
         cls, df: pd.DataFrame, schema: Schema, target_name: str | int, config: TokenConfig | None = None
     ) -> FeatureEncoder:
-        """Take every informative column but the target to predict it from; collect the categories of both."""
+        """Take every informative column except the target to predict it from; collect the categories of both."""
         config = config or TokenConfig()
         columns = (c for c in schema.columns if c.name != target_name and c.kind in (*MEASURED, *LABELLED))
         sources = [_Source.learn(df, c, config) for c in columns]
@@ -202,16 +202,16 @@ class FeatureEncoder:
 
     @property
     def n_classes(self) -> int | None:
-        """Classes of the column to predict, None for a number."""
+        """Number of classes of the column to predict; None for a number."""
         return self.goal.n_codes
 
     def features(self, df: pd.DataFrame) -> Features:
-        """Encode every column but the target, which need not be there."""
+        """Encode every column except the target, which may be absent."""
         matrix = np.empty((len(df), len(self.sources)), dtype=np.float64)
         for place, source in enumerate(self.sources):
             matrix[:, place] = source.read(df)
             if source.n_codes is not None:
-                # A missing category is one more code, which every library can split by.
+                # A missing category gets a code of its own, which every library can split on.
                 matrix[np.isnan(matrix[:, place]), place] = source.n_codes
         return Features(matrix, tuple(place for place, source in enumerate(self.sources) if source.labels is not None))
 
@@ -220,7 +220,7 @@ class FeatureEncoder:
         return np.asarray(np.logical_and.reduce([source.knows(df) for source in self.sources]))
 
     def target(self, df: pd.DataFrame) -> Target:
-        """Encode the target; no row of `df` may lack it."""
+        """Encode the target, which must not be missing in any row of `df`."""
         values = self.goal.read(df)
         return Target(self.goal.middles(values) if self.n_classes is None else values.astype(np.int64), self.n_classes)
 
@@ -239,12 +239,12 @@ def choose_target(
 ) -> str | int | None:
     """Return the column to predict: the one given, or one drawn from those that vary.
 
-    If not `drawn`, it is the one that is most likely of interest: by its name, else the last categorical column,
+    If not `drawn`, it is the column most likely to be of interest: by its name, else the last categorical column,
     else the last column.
 
     None if trees would have nothing to learn: the target has a single value, or no other column varies. Keys and
-    free text are neither predicted nor predicted from. Columns of many categories are not drawn: boosting
-    builds a tree for each of them in every round.
+    free text are neither predicted nor predicted from. Columns with many categories are not drawn: boosting
+    builds a tree for each category in every round.
     """
     distinct = {name: int(df[name].nunique()) for name in schema.names}
     varying = [c.name for c in schema.columns if distinct[c.name] >= 2 and c.kind in (*MEASURED, *LABELLED)]
@@ -260,14 +260,14 @@ def choose_target(
 
 
 def _likely_target(schema: Schema, names: list[str | int]) -> str | int:
-    """The column that is called a target, else the last with classes, else the last."""
+    """The column whose name suggests a target, else the last with classes, else the last."""
     called = [name for name in names if TARGET_NAMES.fullmatch(str(name).lower())]
     classes = [name for name in names if schema.column(name).kind in LABELLED]
     return (called or classes or names)[-1]
 
 
 def count_classes(schema: Schema, df: pd.DataFrame, target: str | int, floor: int) -> int | None:
-    """Classes of a target, rare ones counted as one; None for a number."""
+    """Number of classes of a target, with all rare ones counted as one; None for a number."""
     column = schema.column(target)
     if column.kind not in LABELLED:
         return None

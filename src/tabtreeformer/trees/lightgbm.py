@@ -23,7 +23,7 @@ ALL_CORES = 0
 
 
 class LightGBM:
-    """T is rounds for two classes and numbers, rounds × classes beyond; LightGBM's own leaf ids already start at 0."""
+    """T is rounds for two classes and numbers, else rounds × classes; LightGBM's own leaf ids already start at 0."""
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
         """Take LightGBM's parameters, and a seed."""
@@ -86,7 +86,7 @@ class LightGBM:
             **_objective(target.n_classes),
             "seed": self._seed,
             "deterministic": True,
-            # Otherwise LightGBM times both ways and takes the faster, and the two round differently.
+            # Otherwise LightGBM times two methods and takes the faster, and they round differently.
             "force_row_wise": True,
             "verbosity": -1,
             # NOTE[PAPER]: the paper tunes the bagging fraction and leaves out its frequency; we set 1 because at
@@ -95,7 +95,7 @@ class LightGBM:
         }
 
     def _hold(self, booster: Any, text: str) -> Self:
-        """Keep a fitted booster, with its real number of leaves."""
+        """Keep a fitted booster, with the actual number of leaves."""
         self._booster, self._text = booster, text
         self.n_leaves = tuple(int(count) for count in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
         assert len(self.n_leaves) == booster.num_trees()

@@ -19,9 +19,9 @@ OBJECTIVES = (
 )  # fmt: skip
 _FLOAT = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")
 _BEYOND = ("inf", "-inf", "nan", "-nan")
-"""What gains and weights may be where numbers are at the ends of their type; no prediction needs them."""
+"""What gains and weights may be when numbers reach the limits of their type; no prediction needs them."""
 _NARROWER = {"threshold": ("inf",), "leaf_value": (), "shrinkage": ()}
-"""What predictions need is finite, but for the threshold that splits missing values from all others."""
+"""What predictions need is finite, except the threshold that splits missing values from all others."""
 _INT = re.compile(r"-?\d{1,10}")
 _LINE = re.compile(r"([a-z_]+)=(.*)")
 _NAME = re.compile(r"[A-Za-z0-9_.]+")
@@ -30,7 +30,7 @@ _TAIL = re.compile(
     r"end of trees\n+(feature_importances:\n([A-Za-z0-9_.]+=\d+\n)*\n*)?"
     r"parameters:\n(\[[a-z0-9_]+: [^\]\n]*\]\n)*\n*end of parameters\n+(pandas_categorical:(null|\[\])\n*)?"
 )
-"""What follows the trees, in this order: among the parameters, LightGBM reads any line as one."""
+"""What follows the trees, in this order: LightGBM would read any line among the parameters as a parameter."""
 _HEAD = {
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",
     "feature_infos", "monotone_constraints", "tree_sizes",
@@ -43,7 +43,7 @@ _PER_TREE = {
 
 
 def check_text(text: str) -> None:
-    """Raise ValueError unless the text is one that LightGBM can have written."""
+    """Raise ValueError unless the text is one that LightGBM could have written."""
     first, last = text.find("Tree=0\n"), text.find("end of trees\n")
     if not text.isascii() or not text.startswith("tree\nversion=v") or "\nend of parameters\n" not in text or last < 0:
         raise ValueError("it is not a complete LightGBM model")

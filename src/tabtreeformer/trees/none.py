@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NoTrees:
-    """T = 0. There is nothing to learn, so its text is empty and it needs no fit."""
+    """T = 0. There is nothing to learn, so its text is empty and it need not be fitted."""
 
     n_leaves: tuple[int, ...] = ()
 

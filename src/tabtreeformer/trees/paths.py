@@ -18,10 +18,10 @@ Codes = dict[int, frozenset[int]]
 
 @dataclass(frozen=True)
 class Path:
-    """From the root to a leaf; by place of the feature."""
+    """From the root to a leaf; keyed by the index of the feature."""
 
     above: dict[int, float] = field(default_factory=dict)
-    """Numbers lie above this."""
+    """Numbers are above this."""
     upto: dict[int, float] = field(default_factory=dict)
     """Numbers are at most this."""
     codes: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ Leaves = Iterable[tuple[int, Path]]
 
 
 def paths(model: LeafModel, n_codes: dict[int, int]) -> list[list[Path]]:
-    """Of each tree, the path to each leaf; `n_codes` are the features that hold codes, and how many."""
+    """For each tree, the path to each leaf; `n_codes` maps features that hold codes to how many there are."""
     every = {feature: frozenset(range(n)) for feature, n in n_codes.items()}
     readers = {"LightGBM": _of_lightgbm, "XGBoost": _of_xgboost, "CatBoost": _of_catboost, "DecisionTree": _of_tree}
     name = type(model).__name__
@@ -67,7 +67,7 @@ def _of_lightgbm(text: str, every: Codes) -> list[Leaves]:
 
 
 def _of_xgboost(text: str, every: Codes) -> list[Leaves]:
-    """Leaves come under the ids of their nodes, in whose order they are numbered."""
+    """XGBoost identifies leaves by node ids; we number them in that order."""
     import xgboost as xgb
 
     booster = xgb.Booster()
@@ -90,7 +90,7 @@ def _of_tree(text: str, every: Codes) -> list[Leaves]:
 
 
 def _split(path: Path, feature: int, threshold: float, every: Codes, left: bool) -> Path:
-    """Continue at a node that sends numbers, or codes taken for numbers, up to the threshold to the left."""
+    """Continue at a node that sends numbers, or codes treated as numbers, up to the threshold to the left."""
     if feature in every:
         chosen = frozenset(code for code in every[feature] if code <= threshold)
         return path.choice(feature, chosen, every[feature], left)
@@ -98,9 +98,9 @@ def _split(path: Path, feature: int, threshold: float, every: Codes, left: bool)
 
 
 def _last_below(border: float, *, itself: bool) -> float:
-    """The largest number that in single precision is below a border, or no more than it.
+    """The largest number that is below (or, with `itself`, not above) a border in single precision.
 
-    XGBoost and CatBoost see numbers in single precision: what they take for equal to the border need not be.
+    XGBoost and CatBoost see numbers in single precision: what they treat as equal to the border need not be equal.
     """
     near = np.float32(border)
     other = np.nextafter(near, np.float32(math.inf if itself else -math.inf))
@@ -138,7 +138,7 @@ def _xgboost(node: dict[str, Any], path: Path, every: Codes) -> Iterator[tuple[i
 
 
 def _symmetric(splits: list[dict[str, Any]], columns: dict[int, int], every: Codes) -> Iterator[tuple[int, Path]]:
-    """All nodes of a level ask the same; the answers are the bits of the leaf."""
+    """All nodes of a level apply the same test; the outcomes are the bits of the leaf."""
     for leaf in range(2 ** len(splits)):
         path = Path()
         for level, split in enumerate(splits):

@@ -1,4 +1,4 @@
-"""What may be searched for each tree model, as plain data."""
+"""The search space of each tree model, as plain data."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """The range of one parameter; it is a whole number if `low` is."""
+    """The range of one parameter; it takes whole numbers if `low` is one."""
 
     low: float
     high: float
     step: int | None = None
-    """Distance between the values tried; None is any value between."""
+    """Distance between the values tried; None for any value in the range."""
     log: bool = False
-    """Draw evenly in the logarithm."""
+    """Draw uniformly on a logarithmic scale."""
     default: float
-    """Used where nothing is searched."""
+    """Used without a search."""
     aliases: tuple[str, ...] = ()
     """Other names that the library, or its peers, have for it."""
 
     @property
     def whole(self) -> bool:
-        """Only whole numbers are tried."""
+        """Whether only whole numbers are tried."""
         return isinstance(self.low, int)
 
 
@@ -86,26 +86,26 @@ SPACES: Mapping[str, Space] = {
     "adversarial": {},
     "none": {},
 }
-"""By the names of `TreeConfig.model`. Those without parameters are not tuned: they predict nothing."""
+"""Keyed by the names of `TreeConfig.model`. Models without parameters are not tuned: they predict nothing."""
 
 
 def canonical(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """Return the parameters under the names that the space uses.
+    """Rename the parameters to the names that the space uses.
 
-    A library given one thing under two names warns or picks; and a parameter fixed under another name must not be
-    searched.
+    A library given one parameter under two names warns or picks one; and a parameter fixed under another name must not
+    be searched.
     """
     names = {alias: name for name, parameter in space.items() for alias in parameter.aliases}
     return {names.get(name, name): value for name, value in params.items()}
 
 
 def defaults(space: Space) -> dict[str, Any]:
-    """Return what is used where nothing is searched."""
+    """Return what is used without a search."""
     return {name: parameter.default for name, parameter in space.items()}
 
 
 def leaves_of(name: str, params: Mapping[str, Any], rows: int, n_classes: int | None) -> dict[str, Any]:
-    """The parameters with leaves of at least this many rows, as far as the library has a parameter for it."""
+    """The parameters with leaves of at least this many rows, if the library has a parameter for that."""
     if name in ("lightgbm", "adversarial"):
         return {**params, "min_child_samples": max(rows, params.get("min_child_samples", 0))}
     if name == "decision_tree":
@@ -115,7 +115,7 @@ def leaves_of(name: str, params: Mapping[str, Any], rows: int, n_classes: int | 
         weight = rows * (1.0 if n_classes is None else 0.25 if n_classes == 2 else 0.5)
         return {**params, "min_child_weight": max(weight, params.get("min_child_weight", 0))}
     if name == "catboost":
-        # Fewer rounds of halving, until even the smallest of the leaves is likely to have enough.
+        # Fewer rounds of halving, so that even the smallest leaf is likely to have enough.
         depth = params.get("depth", CATBOOST_SPACE["depth"].default)
         return {**params, "depth": max(1, int(depth) - (rows.bit_length() - 3))}
     return dict(params)

@@ -1,4 +1,4 @@
-"""What a search has found so far; apart from the search, which imports Optuna."""
+"""What a search has found so far; separate from the search itself, which imports Optuna."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Trials:
-    """Scores of the trials so far, in order, of a search that may be cut short.
+    """Scores of the trials so far, in order, in a search that may be cut short.
 
-    One that is continued draws the same parameters again from the same seed and looks their scores up.
+    A resumed search draws the same parameters again from the same seed and looks up their scores.
     """
 
     scores: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    """Time that they took."""
+    """Time that the trials took."""
     keep: Callable[[Trials], None] = lambda trials: None
     """Called after each new trial."""

@@ -24,7 +24,7 @@ FOLDS = 3
 """Cross-validation folds per trial (the paper's); stratified for classes."""
 
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Rows to fit on, rows to score on."""
+"""Rows to fit on, and rows to score on."""
 
 
 def tune(
@@ -37,9 +37,9 @@ def tune(
     progress: Progress,
     trials: Trials | None = None,
 ) -> dict[str, Any]:
-    """Return the parameters that predict best, those of `config.params` among them as they are.
+    """Return the parameters that predict best, with those in `config.params` unchanged.
 
-    Only those where there is nothing to search, or too few rows to distinguish them.
+    Only the latter are returned if there is nothing to search, or too few rows to compare candidates.
     """
     fixed = canonical(config.params, space)
     free = {name: parameter for name, parameter in space.items() if name not in fixed}
@@ -85,7 +85,7 @@ def _search(
 
 
 def cross_validate(build: Callable[[], LeafModel], features: Features, target: Target, folds: list[Fold]) -> float:
-    """Return the mean score of a model over the folds; more is better."""
+    """Return the mean score of a model over the folds; higher is better."""
     scores = []
     for fitted_on, scored_on in folds:
         model = build().fit(features.take(fitted_on), target.take(fitted_on))
@@ -101,9 +101,9 @@ def score(target: Target, predicted: NDArray[Any]) -> float:
 
 
 def split(target: Target, n_folds: int, seed: int) -> list[Fold]:
-    """Cut the rows into shuffled folds, each with its share of every class where the classes have the rows for it.
+    """Cut the rows into shuffled folds, each with its share of every class if the classes have enough rows.
 
-    A class with fewer rows than folds means fewer folds; one with a single row, folds regardless of class.
+    If a class has fewer rows than folds, there are fewer folds; if one has a single row, folds ignore the classes.
     """
     rows = np.arange(len(target.values))
     least = 1 if target.n_classes is None else int(np.unique(target.values, return_counts=True)[1].min())
@@ -127,7 +127,7 @@ def suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> float:
 
 @contextmanager
 def quiet_optuna() -> Iterator[None]:
-    """Silence Optuna's log for a while; its level is global, so that it has to be put back."""
+    """Silence Optuna's log for a while; its level is global, so it has to be restored."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

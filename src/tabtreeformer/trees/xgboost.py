@@ -24,7 +24,7 @@ ALL_CORES = 0
 
 
 class XGBoost:
-    """T is rounds for two classes and numbers, rounds × classes beyond; node ids are turned into leaf ids."""
+    """T is rounds for two classes and numbers, else rounds × classes; node ids are turned into leaf ids."""
 
     def __init__(self, params: Mapping[str, Any], seed: int) -> None:
         """Take XGBoost's parameters, and a seed."""
@@ -32,7 +32,7 @@ class XGBoost:
         self._seed = seed
         self._booster: Any = None
         self._leaf_ids: tuple[NDArray[np.int64], ...] = ()
-        """Of each tree: node id → leaf id, -1 for nodes that are not leaves."""
+        """For each tree: node id → leaf id, -1 for nodes that are not leaves."""
         self.n_leaves: tuple[int, ...] = ()
 
     def fit(self, features: Features, target: Target) -> Self:
@@ -71,7 +71,7 @@ class XGBoost:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read XGBoost's own JSON."""
-        # XGBoost ends the process on some texts, so it is not left to find out.
+        # XGBoost crashes the process on some texts, so they are checked first.
         with blaming_text("XGBoost", *MISREAD):
             check_text(text)
         with blaming_text("XGBoost", xgb.core.XGBoostError):
@@ -80,7 +80,7 @@ class XGBoost:
             return cls({}, 0)._hold(booster)
 
     def _answer(self, features: Features, **options: Any) -> NDArray[Any]:
-        """Ask the booster, with as many threads as the table is worth."""
+        """Ask the booster, with as many threads as are worthwhile for the table."""
         booster = fitted(self._booster, self)
         booster.set_param({"nthread": threads(features, ALL_CORES)})
         return np.asarray(booster.predict(_data(features), **options))
@@ -118,7 +118,7 @@ def _data(features: Features, target: Target | None = None) -> Any:
 def _leaf_ids(tree: str) -> NDArray[np.int64]:
     """Number the leaves of a dumped tree in the order of their node ids.
 
-    The dump walks from the root, so that nodes which pruning has cut off do not count.
+    The dump walks from the root, so pruned nodes do not count.
     """
     nodes = np.sort(np.array(re.findall(r"^\s*(\d+):leaf=", tree, re.MULTILINE), dtype=np.int64))
     ids = np.full(nodes[-1] + 1, -1, dtype=np.int64)

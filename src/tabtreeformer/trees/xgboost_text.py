@@ -1,6 +1,6 @@
 """XGBoost's JSON, checked index by index before XGBoost reads it.
 
-XGBoost trusts its own JSON: a child, a feature or a category out of range ends the process. Only what XGBoost itself
+XGBoost trusts its own JSON: a child, a feature or a category out of range crashes the process. Only what XGBoost itself
 writes passes here.
 """
 
@@ -25,7 +25,7 @@ _CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categor
 
 
 def check_text(text: str) -> None:
-    """Raise ValueError, TypeError or KeyError unless the text is one that XGBoost can have written."""
+    """Raise ValueError, TypeError or KeyError unless the text is one that XGBoost could have written."""
     content = json.loads(text)
     _only(content, {"learner", "version"})
     learner = content["learner"]
@@ -49,7 +49,7 @@ def check_text(text: str) -> None:
 
 
 def _check_objective(objective: Any, n_classes: int) -> None:
-    """A known kind of goal, with plain settings; one of many classes has as many as the model."""
+    """Accept a known objective with plain settings; a multi-class one must have as many classes as the model."""
     _must(_OBJECTIVE.fullmatch(objective["name"]) is not None, "its objective")
     _must(objective["name"].startswith("multi:") == (n_classes > 1), "its objective")
     for name, settings in objective.items():
@@ -102,7 +102,7 @@ def _check_tree(tree: Mapping[str, Any], n_features: int) -> None:
 
 
 def _check_depth(left: NDArray[np.int64], right: NDArray[np.int64], inner: NDArray[np.bool_]) -> None:
-    """XGBoost writes trees out by calling itself, level by level."""
+    """Limit the depth: XGBoost writes trees recursively, level by level."""
     depth = np.zeros(len(left), dtype=np.int64)
     for node in np.flatnonzero(inner):
         depth[left[node]] = depth[right[node]] = depth[node] + 1
@@ -110,7 +110,7 @@ def _check_depth(left: NDArray[np.int64], right: NDArray[np.int64], inner: NDArr
 
 
 def _check_categories(tree: Mapping[str, Any], splits: NDArray[np.int64], n_nodes: int) -> None:
-    """Sets of categories lie one after the other, one per node that asks for categories."""
+    """Sets of categories must be contiguous, one per node that tests categories."""
     values = _ints(tree["categories"], 0, MAX_CATEGORY)
     nodes = _ints(tree["categories_nodes"], 0, n_nodes)
     starts, sizes = (_ints(tree[f"categories_{name}"], 0, 2**31) for name in ("segments", "sizes"))
