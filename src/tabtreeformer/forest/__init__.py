@@ -1,7 +1,7 @@
 """Trees that write: a second writer over value ids, for tables whose rows need no protection.
 
 One tree per slot reads the ids of the preceding slots; new ids are drawn from the rows of a leaf. Growing takes about a
-second, writing a hundred thousand rows another. This room never imports torch.
+second, and writing a hundred thousand rows takes another. This package never imports torch.
 
     tree.py       a tree as arrays: in each node, which ids of one slot go left
     score.py      the smooth part of a slot's dependence on the slots before it

@@ -3,9 +3,9 @@
 LightGBM learns to predict the place of a slot's id from the slots before it. The trees that write are grown on its
 out-of-fold predictions; otherwise they would trust it more than new rows deserve.
 
-A boosted tree has at most eight leaves, so that the leaves that an id of a slot can still reach are the bits of a byte:
+A boosted tree has at most eight leaves, so the leaves that an id of a slot can still reach fit into the bits of a byte:
 the leaf of a row is the lowest bit set for all its slots (QuickScorer, Lucchese et al., 2015). That is a few
-lookups per slot for all trees together, a hundred times as fast as walking down the trees one by one.
+lookups per slot for all trees together, a hundred times as fast as descending the trees one by one.
 
 Shapes: `n` rows, `P` slots before, `B` boosted trees.
 """
@@ -26,16 +26,16 @@ from .tree import LEAF, Ids, Tree
 MAX_LEAVES = 8
 """Bits of a byte."""
 MAX_ROUNDS, RATE, PATIENCE = 150, 0.1, 10
-"""Maximum boosted trees, the rate of each, and how many without gain on other rows end it."""
+"""Maximum number of boosted trees, their learning rate, and how many without gain on other rows end boosting."""
 MIN_GAIN = 0.1
 """Share of the variance that boosting must explain beyond the sum of one number per slot, to be worth its time."""
 MIN_ROWS, MAX_ROWS = 2_000, 10_000
-"""Minimum and maximum rows for boosting; with fewer rows, half of its gains are chance."""
+"""Minimum and maximum number of rows for boosting; with fewer rows, half of its gains are chance."""
 FOLDS = 3
 LOOKED_AT, LOOK_ROUNDS = 1_000, 50
-"""A first try on this many rows, tested on as many others, stops it if nothing is gained; most columns stop here."""
+"""A first try on this many rows, tested on as many others, ends boosting if nothing is gained, as for most columns."""
 INTERVALS, SAME = 64, 1e-3
-"""Intervals of the sums, and the difference of two that are the same, in standard deviations."""
+"""Number of intervals of the sums, and the difference up to which two sums are equal, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ class Boosted:
 
     trees: tuple[Tree, ...]
     values: NDArray[np.float32]
-    """Of the leaves of each tree, one tree after the other."""
+    """The values of the leaves, tree by tree."""
     edges: NDArray[np.float32]
-    """Ends of the intervals but the last, ascending."""
+    """Ends of all intervals but the last, ascending."""
 
     @property
     def size(self) -> int:
@@ -55,7 +55,7 @@ class Boosted:
 
     @cached_property
     def _open(self) -> dict[int, NDArray[np.uint8]]:
-        """By slot that a tree tests: for each id, the leaves of each tree that remain reachable (S, B)."""
+        """For each slot that a tree tests, and each id: the leaves of each tree that remain reachable (S, B)."""
         masks: dict[int, NDArray[np.uint8]] = {}
         for number, tree in enumerate(self.trees):
             first, last = tree.leaf_ranges
@@ -134,10 +134,10 @@ def fit_boosted(
 
 
 def _edges(sums: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Ends of intervals of as many rows each, in the middle between sums that differ.
+    """Ends of intervals with equally many rows, midway between sums that differ.
 
-    Where the places are certain, the sums of the folds differ by rounding alone, and so do those of all rows: an end at
-    one of the sums would part rows that belong together.
+    Where the places are certain, the sums of the folds differ only by rounding, and so do those of all rows: an end at
+    one of the sums would separate rows that belong together.
     """
     ordered = np.sort(sums)
     ends = np.quantile(ordered, np.arange(1, INTERVALS) / INTERVALS) + SAME * ordered.std()
@@ -179,12 +179,12 @@ def _train(
 
 
 def _explained(targets: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
-    """Share of the variance."""
+    """Share of the variance that is explained."""
     return 1.0 - float(np.square(targets - predicted).mean() / max(targets.var(), 1e-12))
 
 
 def _as_trees(infos: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> tuple[tuple[Tree, ...], NDArray[np.float32]]:
-    """Trees of LightGBM as sets of ids, and the values of their leaves."""
+    """LightGBM's trees as sets of ids, and the values of their leaves."""
     nodes = [_Nodes(sizes).walk(info["tree_structure"]) for info in infos]
     values = [value for each in nodes for value in each.values]
     return tuple(each.tree() for each in nodes), np.array(values, dtype=np.float32)
@@ -229,5 +229,5 @@ def _left(node: Mapping[str, Any], size: int) -> NDArray[np.bool_]:
 
 
 def _bits(first: int, last: int) -> np.uint8:
-    """The leaves from `first` up to, but without, `last`, as bits."""
+    """The leaves from `first` up to but not including `last`, as bits."""
     return np.uint8(sum(1 << leaf for leaf in range(int(first), int(last))))

@@ -25,15 +25,15 @@ from .write import Forest, SlotForest
 WIDE = 12
 """Categories with more values than this become one feature, ordered by what is predicted."""
 MAX_CLASSES = 64
-"""Maximum classes of a category that splits distinguish; the rarest others count as one."""
+"""Maximum number of classes of a category that splits distinguish; the rarest others count as one."""
 SHRINK = 5.0
 """Rows by which the mean place of a category's value is shrunk towards that of all rows."""
 MAX_ROWS_GROWN = 100_000
-"""Rows of a large table that splits are chosen on."""
+"""Number of rows of a large table that splits are chosen on."""
 MIN_ROWS_SHARED = 2_000
-"""From this many rows on, the trees of a forest are grown on all cores."""
+"""With at least this many rows, the trees of a forest are grown on all cores."""
 MIN_ROWS_GROWN = 5
-"""Rows per leaf among those that splits are chosen on."""
+"""Minimum rows per leaf among those that splits are chosen on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +45,13 @@ class ForestSettings:
     smoothing: float = 2.0
     """Rows by which the shares of a leaf are shrunk towards those of its parent node."""
     unseen: float = 0.0
-    """Rows that are added to each id of a slot."""
+    """Rows added to each id of a slot."""
     scores: bool = True
-    """Whether trees may also split on a smooth score of the slots before."""
+    """Whether trees may also split on a smooth score of the preceding slots."""
     grown_rows: int = MAX_ROWS_GROWN
     """Splits are chosen on at most this many rows; all rows are counted in the leaves."""
     boost: bool = False
-    """Whether that score may come from boosted trees, where these explain more."""
+    """Whether that score may come from boosted trees, if these explain more."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def grow(
     if len(ids) < MIN_ROWS_SHARED:
         written = [grown(place) for place in places]
     else:
-        # scikit-learn releases Python's lock while it grows a tree; the last, with most to read, first.
+        # scikit-learn releases Python's lock while it grows a tree; the last, with the most to read, goes first.
         with ThreadPoolExecutor(available_cores()) as pool:
             written = list(pool.map(grown, reversed(places)))[::-1]
     context = tuple(slot.size for slot in slots[:n_context])
@@ -99,7 +99,7 @@ def _grow_slot(
         asked.append(Target(score.size, ordered=True))
     tree = _grow_tree(read, asked, own, slots[place], settings, rng)
     leaves = tree.leaves(read)
-    if n > settings.grown_rows:  # a leaf with enough rows of the sample may have too few of all
+    if n > settings.grown_rows:  # a leaf with enough sampled rows may have too few of all rows
         tree = tree.pruned(np.bincount(leaves, minlength=tree.n_leaves), settings.leaf_rows)
         leaves = tree.leaves(read)
     return SlotForest(
@@ -116,7 +116,7 @@ def _grow_slot(
 def _scored(
     before: Ids, slots: Sequence[Target], places: Floats, settings: ForestSettings, rng: np.random.Generator
 ) -> tuple[Score | Boosted | None, Ids]:
-    """A score of the slots before (n, P), boosted where that pays, and what a tree reads with it (n, P + 1)."""
+    """A score of the preceding slots (n, P), boosted if that pays, and what a tree reads with it (n, P + 1)."""
     sizes, ordered = [slot.size for slot in slots], [slot.ordered for slot in slots]
     score = fit_score(before, sizes, ordered, places, rng)
     if settings.boost:
@@ -136,7 +136,7 @@ def _grow_tree(
     settings: ForestSettings,
     rng: np.random.Generator,
 ) -> Tree:
-    """The tree of a slot (n,) over what it may read (n, slots)."""
+    """The tree of a slot (n,), over the slots that it may read (n, slots)."""
     from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -154,7 +154,7 @@ def _grow_tree(
         matrix[:, column] = values[read[:, slot]]
     learner = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
     model = learner(min_samples_leaf=leaf_rows, random_state=int(rng.integers(2**31)))
-    with config_context(skip_parameter_validation=True):  # the checks of a few hundred rows take as long as their tree
+    with config_context(skip_parameter_validation=True):  # for a few hundred rows, checks take as long as growing
         model.fit(matrix, ranks if target.ordered else _classes(own), check_input=False)
     return _as_sets(model.tree_, features)
 
@@ -178,7 +178,7 @@ def _ranks(ids: NDArray[Any], size: int) -> NDArray[np.float64]:
 
 
 def _classes(ids: NDArray[Any]) -> NDArray[np.int64]:
-    """Classes from 0, the rarest together where there are many."""
+    """Classes from 0, with the rarest merged if there are many."""
     values, classes, rows = np.unique(ids, return_inverse=True, return_counts=True)
     if len(values) <= MAX_CLASSES:
         return np.asarray(classes, dtype=np.int64)
@@ -188,7 +188,7 @@ def _classes(ids: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _as_sets(tree: Any, features: Sequence[tuple[int, NDArray[np.float32]]]) -> Tree:
-    """A tree of scikit-learn, whose nodes are in depth-first order, as sets of ids."""
+    """A scikit-learn tree, whose nodes are in depth-first order, as sets of ids."""
     inner = tree.children_left != -1
     slots = np.full(tree.node_count, LEAF, dtype=np.int32)
     starts, sets, length = np.zeros(tree.node_count, dtype=np.int64), [np.zeros(0, dtype=bool)], 0

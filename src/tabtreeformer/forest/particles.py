@@ -1,9 +1,9 @@
 """Rows under conditions and the missing part of given rows, by particles.
 
-Particles pass through the slots in order: free slots are drawn, given ones are taken, and a particle is weighted by the
-share of the given ids after what it has drawn so far. Particles are resampled by their weights. If few different ones
-are left, slots are drawn again one by one, each given all the others (Metropolis steps with the slot's own shares
-as the proposal).
+Particles pass through the slots in order: free slots are drawn, given ones are copied, and a particle is weighted by
+the shares of the given ids after what it has drawn so far. Particles are resampled by their weights. If few distinct
+ones are left, slots are drawn again one by one, each given all the others (Metropolis steps with the slot's own
+shares as the proposal).
 
 Shapes: `n` rows, `P` particles per row, `C` slots of context, `D` slots to write, `S` ids of a slot.
 """
@@ -22,17 +22,17 @@ from .tree import LEAF, Ids
 from .write import BLOCK, Forest, SlotForest, draw_slot, even_points, log_shares, mean_share
 
 Allowed = Mapping[int, NDArray[np.bool_]]
-"""By slot, which of its ids may be written (S,)."""
+"""For each slot, which of its ids may be written (S,)."""
 CANDIDATES, MAX_ROUNDS = 4, 12
-"""Particles per row under conditions in each round, and rounds until enough of them differ."""
+"""Particles per row under conditions in each round, and maximum rounds until enough of them differ."""
 PARTICLES = 32
 """Particles per row with gaps before a given slot."""
 SWEEPS = 3
-"""How often every slot is drawn again where particles degenerate."""
+"""How often every slot is redrawn if particles degenerate."""
 MAX_CELLS = 2**17
-"""Maximum particles in memory at a time."""
+"""Maximum number of particles in memory at a time."""
 DRAWS = 8
-"""Completed rows over which chances are averaged where other slots have gaps too."""
+"""Number of completed rows over which chances are averaged if other slots have gaps too."""
 
 
 def write_within(
@@ -84,7 +84,7 @@ def _pass(
         rows[:, C + j], left = _draw_allowed(forest.slots[j], rows[:, : C + j], allowed[j], rng)
         logs += left
         if j < last and np.isfinite(logs).any() and _effective(logs[None])[0] < n / 2:
-            # Rounds are put together by weight: each row carries the mean of those that it was drawn from.
+            # Rounds are merged by weight: each row carries the mean weight of those that it was drawn from.
             rows, mean = rows[_resample(logs[None], n, rng)[0]], np.logaddexp.reduce(logs) - np.log(n)
             logs = np.full(n, mean)
     return rows, logs
@@ -93,7 +93,7 @@ def _pass(
 def _draw_allowed(
     slot: SlotForest, before: Ids, allowed: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], Floats]:
-    """Ids among the allowed ones (n,), and the logarithm of the share that those have together (n,)."""
+    """Ids among the allowed ones (n,), and the logarithm of their total share (n,)."""
     n, offset = len(before), rng.random()
     ids, every = np.zeros(n, dtype=np.int32), np.arange(n)
     read = slot.read(before)
@@ -117,9 +117,9 @@ def complete(
     rng: np.random.Generator,
     allowed: Allowed | None = None,
 ) -> Ids:
-    """Fill what is not known of rows (n, C + D), context included; `known` is about the D slots (n, D).
+    """Fill in what is unknown of rows (n, C + D), context included; `known` covers the D slots (n, D).
 
-    What is filled in holds only allowed ids.
+    Only allowed ids are filled in.
     """
     rows, C = np.array(ids, dtype=np.int32), len(forest.context)
     gaps = ~known
@@ -140,7 +140,7 @@ def complete(
 def _filled(
     forest: Forest, ids: Ids, known: NDArray[np.bool_], n_particles: int, allowed: Allowed, rng: np.random.Generator
 ) -> Ids:
-    """One completed row of each (n, C + D), chosen among its particles."""
+    """One completed row for each (n, C + D), chosen from its particles."""
     C, n = len(forest.context), len(ids)
     rows = np.repeat(ids, n_particles, axis=0)  # (n * P, C + D)
     logs = np.zeros((n, n_particles))
@@ -165,7 +165,7 @@ def _filled(
 
 
 def _refresh(forest: Forest, rows: Ids, free: NDArray[np.bool_], allowed: Allowed, rng: np.random.Generator) -> Ids:
-    """Draw the free slots (n, J) of rows again, one by one, given all that the first J slots hold."""
+    """Redraw the free slots (n, J) of rows one by one, given everything in the first J slots."""
     C, J = len(forest.context), free.shape[1]
     rows = rows.copy()
     logs = log_shares(forest, rows, range(J))
@@ -192,7 +192,7 @@ def _refresh(forest: Forest, rows: Ids, free: NDArray[np.bool_], allowed: Allowe
 
 
 def _readers(forest: Forest, n_slots: int) -> list[list[int]]:
-    """For each of the first slots, which of the slots after it have a tree that tests it."""
+    """For each of the first slots, which later slots have a tree that tests it."""
     C = len(forest.context)
     asked = [{int(s) for tree in slot.trees for s in np.unique(tree.slots) if s != LEAF} for slot in forest.slots]
     for place, slot in enumerate(forest.slots, start=C):
@@ -251,7 +251,7 @@ def _parts(rows: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
 
 
 def _weights(logs: Floats) -> Floats:
-    """Logarithms (n, P) → weights that sum to one; even ones where all are zero."""
+    """Logarithms (n, P) → weights that sum to one; equal weights if all are zero."""
     best = logs.max(1, keepdims=True)
     weights = np.where(np.isfinite(best), np.exp(logs - np.where(np.isfinite(best), best, 0.0)), 1.0)
     return np.asarray(weights / weights.sum(1, keepdims=True))

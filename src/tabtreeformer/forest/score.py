@@ -1,8 +1,8 @@
-"""The smooth part of a slot's dependence on the slots before it, as one more id that its trees may test.
+"""The smooth part of a slot's dependence on the slots before it, as an extra id that its trees may test.
 
 A score is a sum of one number per id of each slot before (a ridge regression on ranks and classes), cut into intervals.
-Trees alone spend their rows on approximating a slope by steps; with the score they need fewer steps, are closer to
-held-out rows, and repeat less of the noise of the training rows.
+Trees alone spend their rows on approximating a slope by steps; with the score they need fewer steps, come closer to
+held-out rows, and repeat less of the noise in the training rows.
 
 Shapes: `n` rows, `P` slots before, `X` features.
 """
@@ -22,19 +22,19 @@ INTERVALS = 64
 RIDGE = 5.0
 """Strength of the ridge, in rows."""
 MAX_CLASSES_SCORED, MAX_FEATURES_SCORED = 30, 500
-"""Categories with more values do not enter a score, and slots after more features than this have none."""
+"""Categories with more values do not enter a score, and slots that follow more features than this have no score."""
 MAX_ROWS_SCORED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A number for every id of every slot before, and the intervals of their sums."""
+    """A number for every id of every preceding slot, and the intervals of their sums."""
 
     starts: NDArray[np.int64]
     """Where the numbers of each slot begin in `values` (P,)."""
     values: NDArray[np.float32]
     edges: NDArray[np.float32]
-    """Ends of the intervals but the last, ascending."""
+    """Ends of all intervals but the last, ascending."""
 
     @property
     def size(self) -> int:
@@ -53,7 +53,7 @@ class Score:
         return total
 
     def explained(self, before: NDArray[Any], places: NDArray[np.float64]) -> float:
-        """Estimated share of the variance of places (n,) that it explains in rows that it did not learn from."""
+        """Estimated share of the variance of places (n,) that the score explains in rows it did not learn from."""
         total = self.total(before).astype(np.float64)
         if total.std() == 0 or places.std() == 0:
             return 0.0

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Ids that occur in each leaf, one leaf after the other."""
+    """Ids that occur in each leaf, leaf by leaf."""
 
     starts: NDArray[np.int64]
     """Where each leaf begins in `ids` (F + 1,)."""
@@ -34,7 +34,7 @@ class Counts:
         return cls(starts, (keys % size).astype(np.int32), counts.astype(np.int32))
 
     def dense(self, size: int) -> Floats:
-        """Counts with their zeros (F, S)."""
+        """Counts including zeros (F, S)."""
         table = np.zeros((len(self.starts) - 1, size))
         table[np.repeat(np.arange(len(table)), np.diff(self.starts)), self.ids] = self.counts
         return table
@@ -78,11 +78,11 @@ class Shares:
         return Shares(self.table * allowed)
 
     def left(self, leaves: NDArray[np.int32]) -> Floats:
-        """What the shares of each row's leaf sum to (n,)."""
+        """Sum of the shares in each row's leaf (n,)."""
         return np.asarray(self.table.sum(1)[leaves])
 
     def draw(self, leaves: NDArray[np.int32], points: Floats) -> NDArray[np.int32]:
-        """The id in whose share of its leaf each point in [0, 1) lies (n,)."""
+        """The id whose share of the leaf contains each point in [0, 1) (n,)."""
         size, ends = self.table.shape[1], self._ends
         start = leaves.astype(np.int64) * size
         low, high = ends[start], ends[start + size]

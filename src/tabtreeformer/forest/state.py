@@ -18,7 +18,7 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def to_state(forest: Forest) -> State:
-    """Plain data and arrays; the trees of all slots one after the other."""
+    """Plain data and arrays; the trees of all slots are concatenated."""
     trees = [tree for slot in forest.slots for tree in slot.trees]
     counts = [count for slot in forest.slots for count in slot.counts]
     facts = {
@@ -143,7 +143,7 @@ class _Reader:
         return tree, Counts(ends, ids.astype(np.int32), counts.astype(np.int32))
 
     def _nodes(self, prefix: str, n_nodes: int, n_slots: int, sizes: NDArray[np.int64]) -> Tree:
-        """The next tree, which tests only the first slots; `sizes` are theirs."""
+        """The next tree, which tests only the first slots; `sizes` are their sizes."""
         slots = self._take(f"{prefix}slots", n_nodes).astype(np.int32)
         right = self._take(f"{prefix}right", n_nodes).astype(np.int32)
         _check_nodes(slots, right, n_slots)
@@ -165,7 +165,7 @@ class _Reader:
     def end(self) -> None:
         """Refuse entries that belong to no tree."""
         ends = {name: len(self.bits.get(name, array)) for name, array in self.arrays.items()}
-        spare = {name: 7 if name in self.bits else 0 for name in ends}  # bits come in whole bytes
+        spare = {name: 7 if name in self.bits else 0 for name in ends}  # bits are stored in whole bytes
         if any(end - self.places[name] > spare[name] for name, end in ends.items()):
             raise ValueError("the forest holds more than its trees")
 
@@ -182,7 +182,7 @@ def _check_nodes(slots: NDArray[np.int32], right: NDArray[np.int32], place: int)
     n = len(slots)
     if n < 1 or slots.min() < LEAF or slots.max() >= place:
         raise ValueError("a tree of the forest tests slots that are not before its own")
-    # In depth-first order the right child of a node is the next one to begin once its left part has ended.
+    # In depth-first order the right child of a node is the next to begin once its left part has ended.
     waiting: list[int] = []
     for node in range(n):
         if slots[node] != LEAF:

@@ -1,7 +1,7 @@
 """A tree over rows of ids, as arrays.
 
-A node tests one slot: ids of a set go left, the others right. Nodes are numbered in depth-first order, so that the
-leaves below any node are neighbours.
+A node tests one slot: ids in a set go left, the others right. Nodes are numbered in depth-first order, so the leaves
+below any node are contiguous.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
 LEAF = -1
-"""The slot of a node that tests nothing."""
+"""Stands for the slot of a node that tests nothing."""
 LEVELS = 4
 """Levels after which rows that have reached their leaf are set aside."""
 
@@ -58,7 +58,7 @@ class Tree:
 
     @cached_property
     def _leaf_numbers(self) -> NDArray[np.int32]:
-        """Number of the leaf of each node (M,); of an inner node, of the first leaf below it."""
+        """Leaf number of each node (M,); for an inner node, that of the first leaf below it."""
         before = np.cumsum(self.slots == LEAF) - (self.slots == LEAF)
         return np.asarray(before, dtype=np.int32)
 
@@ -74,7 +74,7 @@ class Tree:
 
     @cached_property
     def levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """By depth from 1 on: the nodes, and the parent of each."""
+        """For each depth from 1 on: the nodes, and the parent of each."""
         levels: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         parents = np.zeros(1, dtype=np.int64)
         while True:
@@ -105,7 +105,7 @@ class Tree:
         while len(rows):
             for _ in range(LEVELS):
                 place = starts.take(node) + columns.take(slots.take(node) * n + rows)
-                # A leaf's test leads back to it: the index only has to exist.
+                # A leaf's test leads back to the leaf: the index only has to exist.
                 node = children.take(2 * node + sets.take(place, mode="clip"))
             done = is_leaf.take(node)
             found[rows[done]] = node[done]
@@ -120,7 +120,7 @@ class Tree:
         slots: list[int] = []
         right: list[int] = []
         sets: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
-        waiting = [(0, -1)]  # nodes to visit, with the new parent whose right child each is
+        waiting = [(0, -1)]  # nodes to visit, each with the new parent whose right child it is
         while waiting:
             node, parent = waiting.pop()
             place = len(slots)

@@ -1,8 +1,8 @@
 """A forest, the rows that it writes, and the likelihood of rows under it.
 
 Rows are drawn together: before each slot the rows of a block are sorted by their leaf and take low-discrepancy points
-(multiples of the golden ratio with one random offset). Each row by itself has exactly its distribution; together the
-rows of a leaf are closer to its shares than independent draws would be.
+(multiples of the golden ratio with one random offset). Each single row has exactly the right distribution; together,
+the rows of a leaf are closer to its shares than independent draws would be.
 
 Shapes: `n` rows, `C` slots of context, `D` slots to write.
 """
@@ -36,14 +36,14 @@ class SlotForest:
     trees: tuple[Tree, ...]
     counts: tuple[Counts, ...]
     smoothing: float
-    """Rows by which a node's shares are shrunk towards its parent's."""
+    """Strength, in rows, of the shrinkage of a node's shares towards its parent's."""
     unseen: float = 0.0
-    """Rows that are added to each id of the margin."""
+    """Rows added to each id of the margin."""
     score: Score | Boosted | None = None
-    """What the trees may test beside the slots before."""
+    """What the trees may test besides the preceding slots."""
 
     def read(self, before: NDArray[Any]) -> NDArray[Any]:
-        """Slots before (n, place) as the trees read them."""
+        """Preceding slots (n, place) as the trees read them."""
         return before if self.score is None else self.score.beside(before)
 
     @cached_property
@@ -56,7 +56,7 @@ class SlotForest:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """One `SlotForest` per slot that is written; it reads the context and the slots before it."""
+    """One `SlotForest` per slot that is written; it reads the context and the preceding slots."""
 
     context: tuple[int, ...]
     """Sizes of the slots that are only read; they come first."""
@@ -73,7 +73,7 @@ class Forest:
 def draw_rows(forest: Forest, n: int, rng: np.random.Generator, context: NDArray[Any] | None = None) -> Ids:
     """Draw n rows (n, D); with context (n, C), one row for each of its rows.
 
-    Rows are drawn in whole blocks and cut, so that fewer rows are the first of more.
+    Rows are drawn in whole blocks and then cut, so fewer rows are always the first of more.
     """
     parts = [np.empty((0, forest.n_values), dtype=np.int32)]
     for start in range(0, n, BLOCK):
@@ -111,12 +111,12 @@ def draw_slot(
 
 
 def even_points(n: int, offset: float) -> Floats:
-    """Points in [0, 1) of which any consecutive few are spread evenly (n,)."""
+    """Points in [0, 1), any consecutive few of which are spread evenly (n,)."""
     return np.asarray((np.arange(n) * GOLDEN + offset) % 1.0, dtype=np.float64)
 
 
 def choose_trees(slot: SlotForest, n: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    """Which of a slot's trees writes each row (n,); None where there is only one."""
+    """Which of a slot's trees writes each row (n,); None if there is only one."""
     if len(slot.trees) == 1:
         return None
     chosen: NDArray[np.int64] = rng.permutation(n) % len(slot.trees)
