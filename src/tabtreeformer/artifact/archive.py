@@ -1,11 +1,11 @@
-"""The one file on disk: a zip of JSON, safetensors and the tree model's text, versioned and checksummed.
+"""The single file on disk: a zip of JSON, safetensors and the tree model's text, versioned and checksummed.
 
     manifest.json           format, version, checksums and sizes of all other members
     *.json, *.txt           settings, schema, codec, record, tree model
     *.safetensors           weights and prompts
 
 Nothing in it is ever unpickled, executed or written elsewhere. A file from a stranger is read only after its sizes have
-been checked, so that it can ask for no more memory than a fixed multiple of its own length, and used only after every
+been checked, so that it can never take more memory than a fixed multiple of its own length, and used only after every
 checksum has been verified.
 """
 
@@ -29,7 +29,7 @@ from ..errors import ArchiveError
 
 FORMAT, VERSION = "tabtreeformer", 1
 DATABASE = "tabtreeformer database"
-"""The form of a file with the models of several tables."""
+"""The format of a file with models of several tables."""
 MANIFEST = "manifest.json"
 MAX_MEMBERS, MAX_BYTES, MAX_MANIFEST = 64, 16 * 2**30, 2**20
 MAX_TABLE_MEMBERS = 10_000
@@ -37,7 +37,7 @@ MAX_TABLE_MEMBERS = 10_000
 MAX_DIRECTORY = 2**17
 """Maximum bytes of the zip's list of members, which is read first."""
 MAX_RATIO, SMALL = 200, 2**16
-"""No member unpacks to more than this many times its packed size; the smallest may take a little more."""
+"""No member may unpack to more than this multiple of its packed size; the smallest may exceed it a little."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,50}\.(json|txt|safetensors)")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -52,10 +52,10 @@ _BROKEN = (
     ArithmeticError,
     MemoryError,
 )
-"""What the standard library raises on bytes that are not a zip, a truncated or encrypted one, or not JSON."""
+"""What the standard library raises for bytes that are not a zip, a truncated or encrypted zip, or invalid JSON."""
 Known = Mapping[str, int] | Callable[[str], int | None]
 """The maximum size of every member that is allowed."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model is the same file
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal models give equal files
 
 
 def write_archive(path: str | os.PathLike[str], members: Mapping[str, bytes], form: str = FORMAT) -> None:
@@ -139,7 +139,7 @@ def _check_directory(file: BinaryIO, path: Path) -> None:
     if place < 0 or len(tail) - place < 22:
         raise ArchiveError(f"{path} is not a tabtreeformer model, or it is damaged: it is not a zip file")
     sizes = [struct.unpack_from("<L", tail, place + 12)[0]]
-    if place >= 20 and tail[place - 20 : place - 16] == b"PK\6\7":  # a file of more than 2 GB has a longer record too
+    if place >= 20 and tail[place - 20 : place - 16] == b"PK\6\7":  # a file of more than 2 GB also has a longer record
         file.seek(struct.unpack_from("<Q", tail, place - 12)[0])
         sizes.append(struct.unpack_from("<Q", file.read(56), 40)[0])
     file.seek(0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted model; a file holds all of it and nothing else."""
+    """A fitted model; a file contains all of it and nothing else."""
 
     config: Config
     schema: Schema
@@ -40,12 +40,12 @@ class Fitted:
     tree_encoder: trees.FeatureEncoder | None
     tree_text: str
     models: tuple[Network, ...]
-    """Two networks; none where trees write."""
+    """The two networks; none if trees write."""
     prompts: tuple[PromptBank, ...]
     record: dict[str, Any]
     """Rows, seed, versions and the course of training."""
     forest: Forest | None = None
-    """The trees that write, where no network does."""
+    """The trees that write, if no network does."""
 
     @cached_property
     def leaf_model(self) -> trees.LeafModel:
@@ -57,7 +57,7 @@ class Fitted:
 
     @property
     def ids_per_column(self) -> list[list[int]]:
-        """Sizes of each column's slots; none where a law computes the column."""
+        """Sizes of each column's slots; none if a law computes the column."""
         slots, origins = self.layout.value_slots, self.codec.laws.origins
         sizes: dict[str | int, list[int]] = {name: [] for name in self.schema.names}
         for place, name in enumerate(self.codec.expressed.names):
@@ -97,7 +97,7 @@ class Fitted:
 
     @classmethod
     def from_members(cls, members: Mapping[str, bytes], path: str, device: torch.device | str) -> Fitted:
-        """Inverse of `to_members`; pieces that do not fit together are an error."""
+        """Inverse of `to_members`; raises an error for pieces that do not fit together."""
         try:
             return cls._from_members(members, device)
         except TabTreeFormerError as error:

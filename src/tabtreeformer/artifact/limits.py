@@ -1,8 +1,8 @@
 """Limits for model files from strangers, checked before memory or time is spent on them.
 
 A file says how wide, how deep and how long a network is, and a few bytes can say "a million layers". Every size must
-therefore be backed by weights that are really in the file: memory and time of loading stay within a fixed multiple of
-the file's own length. What a text could make a library load or run is refused altogether.
+therefore be backed by weights that are really in the file, so that loading takes no more memory and time than a fixed
+multiple of the file's own length. Any text that could make a library load or run something is refused.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ MEMBERS: Mapping[str, int] = {
     "forest.json": 16 * MEGABYTE,
     "forest.safetensors": 4096 * MEGABYTE,
 }
-"""Every member that a model file may have, and its largest size."""
+"""Every member that a model file may have, and its maximum size."""
 
 MAX_LAWS_PER_COLUMN = 8
-"""Several laws may put a column right."""
+"""Several laws may correct the same column."""
 MAX_COLUMNS, MAX_SLOTS, MAX_TREES, MAX_LAYERS = 10_000, 40_000, 100_000, 1_000
 MAX_PROMPTS = 10_000_000
 MAX_LETTERS = 10_000
 MAX_BATCH = 1_000_000
 MAX_CELLS = 2**30
-"""Maximum cells of a table of positions and ids; such tables follow from the layout, not from weights."""
+"""Maximum cells of a table of positions and ids; such tables depend on the layout, not on weights."""
 SPARE_CELLS = 2**24
 MAX_WEIGHT = 10_000
-"""Largest weight of a network, a hundred times what training reaches: a product of several stays within a float."""
+"""Largest weight of a network, a hundred times what training reaches: products of several still fit in a float."""
 MAX_OPTION = 4096
 """Largest number in the further settings of a Hugging Face model."""
 _WORD = re.compile(r"[a-z0-9_]{1,30}")
@@ -74,7 +74,7 @@ def check_config(config: Config) -> None:
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse tables too wide, names that are missing or repeated, and dtypes whose single values are large."""
+    """Refuse tables that are too wide, missing or repeated names, and dtypes with large single values."""
     _at_most("columns", len(schema.columns), MAX_COLUMNS)
     names = schema.names
     if not names or len(set(names)) != len(names) or not all(type(name) in (str, int) for name in names):
@@ -89,7 +89,7 @@ def check_schema(schema: Schema) -> None:
 
 
 def build_layout(tree: Any, codec: TableCodec) -> TokenLayout:
-    """Put the slots together, unless there are absurdly many."""
+    """Assemble the slots, unless there are absurdly many."""
     slots, n_leaves = codec.slots, tree["n_leaves"]
     _at_most("trees", len(n_leaves), MAX_TREES)
     _at_most("slots", len(slots), MAX_SLOTS)
@@ -110,7 +110,7 @@ def check_slots(layout: TokenLayout) -> None:
 
 
 def check_forest(forest: Forest, layout: TokenLayout) -> None:
-    """Refuse trees of other slots than the table has, and shares that would not fit in memory."""
+    """Refuse trees whose slots are not the table's, and shares that would not fit in memory."""
     if forest.context or [slot.size for slot in forest.slots] != [slot.size for slot in layout.value_slots]:
         raise ArchiveError("its trees do not fit its columns")
     cells = sum(tree.n_leaves * slot.size for slot in forest.slots for tree in slot.trees)
@@ -118,7 +118,7 @@ def check_forest(forest: Forest, layout: TokenLayout) -> None:
 
 
 def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> None:
-    """Compare what the network is made of with the weights that there are."""
+    """Compare what the network needs with the weights in the file."""
     from ..model.sizes import block_weights, number_slots, table_rows
     from ..model.slot_heads import BUCKETS
 
@@ -145,7 +145,7 @@ def _check_network(layout: TokenLayout, config: ModelConfig, n_weights: int) -> 
 
 
 def _hf_parameters(config: ModelConfig, positions: int) -> int:
-    """Count the weights of a Hugging Face model without making room for them."""
+    """Count the weights of a Hugging Face model without allocating them."""
     import torch
 
     from ..model.backbones import build_backbone
@@ -170,7 +170,7 @@ def check_codec(codec: TableCodec, layout: TokenLayout) -> None:
 
 
 def check_prompts(leaf_ids: NDArray[Any], layout: TokenLayout) -> None:
-    """Refuse prompts that name leaves which the trees do not have."""
+    """Refuse prompts with leaves that the trees do not have."""
     if leaf_ids.dtype != np.int32 or leaf_ids.ndim != 2 or leaf_ids.shape[1] != layout.n_trees or not len(leaf_ids):
         raise ArchiveError("its prompts do not fit its trees")
     _at_most("prompts", len(leaf_ids), MAX_PROMPTS)
@@ -180,7 +180,7 @@ def check_prompts(leaf_ids: NDArray[Any], layout: TokenLayout) -> None:
 
 
 def check_weights(weights: Mapping[str, torch.Tensor]) -> None:
-    """Refuse weights that are not finite, or so large that sums of their products are not."""
+    """Refuse weights that are not finite, or so large that sums of their products would not be."""
     for name, tensor in weights.items():
         if not tensor.dtype.is_floating_point or not bool((tensor.float().abs() <= MAX_WEIGHT).all()):
             raise ArchiveError(f"its weights {name!r} are not all finite numbers up to {MAX_WEIGHT:,}")

@@ -1,4 +1,4 @@
-"""Leaf prompts as they are stored: what a network is given before it writes a row."""
+"""Stored leaf prompts: what a network is given before it writes a row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PromptBank:
     """Leaf ids of one half's rows, (N, T), masked for good (-1) and in random order.
 
     NOTE[PAPER]: the paper keeps the leaf matrix and masks it again for each row it samples; we mask once, when training
-    ends, and forget the rest, so that neither a model nor its file holds the leaves of a real row in full (where the
-    masks of training hide none, as in NM, nothing is hidden here either). Up to as many rows as the half had, both
-    draw from the same distribution.
+    ends, and forget the rest, so that neither a model nor its file holds the leaves of a real row in full (if the
+    masks of training hide none, as in NM, nothing is hidden here either). For up to as many rows as the half had,
+    both draw from the same distribution.
     """
 
     leaf_ids: NDArray[np.int32]
@@ -30,6 +30,6 @@ class PromptBank:
         return cls(masked[rng.permutation(len(masked))])
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Draw n prompts: without repeats while there are enough, evenly repeated beyond."""
+        """Draw n prompts: without repeats while there are enough, then repeated evenly."""
         rows = rng.choice(len(self.leaf_ids), size=n, replace=n > len(self.leaf_ids))
         return self.leaf_ids[rows]

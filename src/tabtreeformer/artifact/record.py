@@ -1,4 +1,4 @@
-"""The record in a model file, checked when it is read, so that code that prints it need not check it again."""
+"""The record in a model file, checked when it is read, so code that prints it need not check it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Each:
-    """A mapping of any names to values of one form."""
+    """A mapping from any names to values of one form."""
 
     form: Any
 
@@ -97,11 +97,11 @@ _RECORD = {
     "privacy": Maybe(_PRIVACY),
     "quality": Maybe(_FIGURES),
 }
-"""The form of a record; every mapping may have further names."""
+"""The form of a record; every mapping may have more names."""
 
 
 def check_record(record: Any) -> None:
-    """Refuse a record that lacks a required entry, or has one of another form."""
+    """Refuse a record in which a required entry is missing or has another form."""
     _check(record, _RECORD, "record")
     if "tabtreeformer" not in record["versions"]:
         raise ArchiveError("its record does not say which version wrote it")

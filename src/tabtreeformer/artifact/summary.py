@@ -1,4 +1,4 @@
-"""A description of a fitted model, as plain data for people and other programs."""
+"""A description of a fitted model, as plain data, for people and programs."""
 
 from __future__ import annotations
 
