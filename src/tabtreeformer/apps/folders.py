@@ -1,4 +1,4 @@
-"""The folders that a program may use: whatever it is asked for, it reads and writes nowhere else."""
+"""The folders that a program may use: whatever the request, it reads and writes nowhere else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import ConfigError, OutputError
 
 
 class Folders:
-    """Some folders, named by the user; links that lead out of them count as outside."""
+    """Folders named by the user; links that lead out of them count as outside."""
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
         if not paths:
@@ -20,14 +20,14 @@ class Folders:
                 raise ConfigError(f"{given} is not a folder; name folders that exist")
 
     def existing(self, path: str) -> Path:
-        """A file inside, to be read."""
+        """An existing file inside, to be read."""
         found = self._inside(path)
         if not found.is_file():
             raise ConfigError(f"there is no file {path}; these folders may be used: {self}")
         return found
 
     def new(self, path: str) -> Path:
-        """A file inside, to be written; nothing is ever replaced."""
+        """A new file inside, to be written; nothing is ever replaced."""
         found = self._inside(path)
         if found.exists():
             raise OutputError(f"{path} exists already; name a new file")

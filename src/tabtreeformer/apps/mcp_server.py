@@ -1,4 +1,4 @@
-"""A server for assistants (Model Context Protocol): tables of named folders are described, learned and written.
+"""A server for assistants (Model Context Protocol) that describes, learns and writes tables in named folders.
 
 No tool returns a value of a real row, unless the server was started with `real_rows=True`.
 """
@@ -144,7 +144,7 @@ class Tools:
 
 
 def build_server(folders: Sequence[str | Path], *, real_rows: bool = False) -> Any:
-    """The server of the official SDK with all tools."""
+    """The official SDK's server with all tools."""
     server_module = import_extra("mcp.server", "mcp")
     tool_error = import_extra("mcp.server.mcpserver.exceptions", "mcp").ToolError
     from .._version import __version__
@@ -156,7 +156,7 @@ def build_server(folders: Sequence[str | Path], *, real_rows: bool = False) -> A
 
 
 def _foreseen(tool: Callable[..., Any], error_type: type[Exception]) -> Callable[..., Any]:
-    """A tool whose expected failures are answers that say what to do."""
+    """A tool that answers an expected failure by saying what to do."""
 
     @functools.wraps(tool)
     def called(*arguments: Any, **named: Any) -> Any:

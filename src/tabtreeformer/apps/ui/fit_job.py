@@ -23,7 +23,7 @@ from ...synthesizer import TabTreeFormer
 from .store import CARD, FIT, MODEL, REPORT, SCHEMA
 
 HOLDOUT, MIN_ROWS = 0.2, 60
-"""A share of the rows is set aside for the report where there are at least this many."""
+"""If there are at least this many rows, a share of them is set aside for the report."""
 EVERY_SECONDS = 0.2
 
 

@@ -19,7 +19,7 @@ MAX_CHOICES = 50
 
 
 def schema_of(form: Mapping[str, Any], schema: Schema) -> Schema:
-    """The schema with the kinds that were chosen; fields are numbered, because names may contain anything."""
+    """The schema with the chosen kinds; fields are numbered, because names may contain anything."""
     for place, column in enumerate(schema.columns):
         kind = form.get(f"kind-{place}", column.kind)
         if kind not in KINDS:
@@ -48,7 +48,7 @@ def settings_of(form: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def whole_number(form: Mapping[str, Any], field: str, low: int, high: int, default: int) -> int:
-    """A whole number between two ends."""
+    """A whole number between `low` and `high`."""
     text = str(form.get(field, "")).strip() or str(default)
     if not text.isdigit() or not low <= int(text) <= high:
         raise ConfigError(f"{field} must be a whole number from {low:,} to {high:,}, got {text!r}")
@@ -56,7 +56,7 @@ def whole_number(form: Mapping[str, Any], field: str, low: int, high: int, defau
 
 
 def controls(model: TabTreeFormer) -> list[dict[str, Any]]:
-    """A form control per column that can be conditioned on: a list of categories, or the ends of a range."""
+    """A form control per column that can be conditioned on: a list of categories, or the two ends of a range."""
     shown: list[dict[str, Any]] = []
     for place, codec in enumerate(model.fitted_.codec.columns):
         column = codec.column

@@ -1,4 +1,4 @@
-"""Allows requests with the token only, from this machine and from the page itself."""
+"""Allows only requests with the token, from this machine and from the page itself."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'self'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",  # without any, browsers send forms with the origin null
+    "Referrer-Policy": "same-origin",  # with none, browsers send forms with the origin null
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
 PAGE_OF_ITS_OWN = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 )
-"""The report has its own style and script, and may do nothing else."""
+"""The report has its own style and script, and is allowed nothing else."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 

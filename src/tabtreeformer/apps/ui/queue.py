@@ -1,4 +1,4 @@
-"""One fit at a time; the others wait. Each runs in a process of its own, so that it can be stopped by a signal."""
+"""One fit at a time; the others wait. Each runs in its own process, so that a signal can stop it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MAX_NOTES = 200
 
 @dataclass
 class Watch:
-    """What is known about a fit that runs, or has run since the page was started."""
+    """What is known about a fit that is running, or has run since the page was started."""
 
     notes: list[str] = field(default_factory=list)
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     losses: list[tuple[str, int, float]] = field(default_factory=list)
-    """Stage, step and validation loss, as they come."""
+    """Stage, step and validation loss, as they arrive."""
 
     def hear(self, line: dict[str, Any]) -> None:
-        """Handle a line of the process."""
+        """Handle a line from the process."""
         if "note" in line:
             self.notes = [*self.notes, str(line["note"])][-MAX_NOTES:]
         if "stage" in line:
@@ -37,7 +37,7 @@ class Watch:
 
 
 class Queue:
-    """Fits that wait, and the one that runs."""
+    """The fits that are waiting, and the one that is running."""
 
     def __init__(self) -> None:
         self.waiting: deque[Entry] = deque()
@@ -47,7 +47,7 @@ class Queue:
         self.lock = threading.Lock()
 
     def add(self, entry: Entry) -> None:
-        """Add a table to the queue, unless it waits or runs already."""
+        """Add a table to the queue, unless it is already waiting or running."""
         with self.lock:
             if entry.state in (WAITING, RUNNING, STOPPING):
                 return
@@ -59,7 +59,7 @@ class Queue:
                 self._start()
 
     def stop(self, entry: Entry) -> None:
-        """Remove a fit that waits from the queue; end one that runs with the best model so far."""
+        """Remove a waiting fit from the queue; end a running one with the best model so far."""
         with self.lock:
             if entry in self.waiting:
                 self.waiting.remove(entry)
@@ -70,7 +70,7 @@ class Queue:
                 entry.state = STOPPING
 
     def close(self) -> None:
-        """End what runs."""
+        """End the running fit."""
         with self.lock:
             self.waiting.clear()
             if self.process is not None:
@@ -80,7 +80,7 @@ class Queue:
         self.running = entry = self.waiting.popleft()
         entry.state = RUNNING
         entry.keep()
-        # A command of our own with the path of a folder that we made: it contains nothing from a request.
+        # Our own command with the path of a folder that we made: it contains nothing from a request.
         command = [sys.executable, "-m", "tabtreeformer.apps.ui.fit_job", str(entry.folder)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
@@ -88,7 +88,7 @@ class Queue:
         threading.Thread(target=self._follow, args=(entry, self.process), daemon=True).start()
 
     def _follow(self, entry: Entry, process: subprocess.Popen[str]) -> None:
-        """Read what the process says until it ends, then start the next."""
+        """Read the output of the process until it ends, then start the next fit."""
         last: dict[str, Any] = {}
         errors: list[str] = []
         assert process.stdout is not None and process.stderr is not None  # noqa: PT018

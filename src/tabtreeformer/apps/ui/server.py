@@ -1,4 +1,4 @@
-"""What each address of the page answers."""
+"""What each address of the page returns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STATIC = {"style.css": "text/css", "watch.js": "text/javascript", "icon.svg": "i
 
 
 class Pages:
-    """The answers, over one store and one queue."""
+    """The pages, based on one store and one queue."""
 
     def __init__(self, store: Store, max_bytes: int) -> None:
         self.store, self.queue, self.max_bytes = store, Queue(), max_bytes
@@ -104,7 +104,7 @@ class Pages:
         """Put a fit into the queue."""
         entry = self._entry(request)
         form = dict(await request.form())
-        if entry.state in (WAITING, RUNNING, STOPPING):  # pressed twice, or in two tabs
+        if entry.state in (WAITING, RUNNING, STOPPING):  # the button was pressed twice, or in two tabs
             return RedirectResponse(f"/fits/{entry.number}", 303)
         try:
             schema = schema_of(form, Schema.load(entry.folder / SCHEMA))
@@ -126,7 +126,7 @@ class Pages:
         return self._page("watch.html", entry=entry, watch=self._watch(entry), ahead=ahead)
 
     async def state(self, request: Request) -> Response:
-        """The same, for the script of the page."""
+        """The progress of a fit, for the script of the page."""
         entry = self._entry(request)
         watch = self._watch(entry)
         shown = self.environment.get_template("stages.html").render(entry=entry, watch=watch)
@@ -139,7 +139,7 @@ class Pages:
         return RedirectResponse(f"/fits/{entry.number}" if entry.state else f"/tables/{entry.number}", 303)
 
     async def remove(self, request: Request) -> Response:
-        """Delete a table and all that was made from it."""
+        """Delete a table and everything made from it."""
         entry = self._entry(request)
         if entry.state in (WAITING, RUNNING, STOPPING):
             return self._problem("this table is being fitted; stop the fit first", 409)
@@ -147,7 +147,7 @@ class Pages:
         return RedirectResponse("/", 303)
 
     async def model(self, request: Request) -> Response:
-        """The verdict, the report, and what can be asked for."""
+        """The verdict, the report, and the rows that can be requested."""
         return await self._model(self._entry(request))
 
     async def _model(self, entry: Entry, problem: str = "", form: Any = None, status: int = 200) -> Response:

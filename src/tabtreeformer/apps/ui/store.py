@@ -1,6 +1,6 @@
 """What the page keeps on disk, one folder per table: the file, the schema, the model, the rows, the report.
 
-Names are numbers that the store gives: nothing that a browser sends becomes part of a path.
+Names are numbers assigned by the store: nothing that a browser sends becomes part of a path.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class Entry:
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of the fit: target, privacy, budget, preset, kinds."""
     state: str = ""
-    """One of `STATES`; empty before a fit was asked for."""
+    """One of `STATES`; empty until a fit is requested."""
     message: str = ""
-    """Why it failed, or what the verdict is."""
+    """Why it failed, or the verdict."""
 
     @property
     def table(self) -> Path:
-        """The file that was dropped."""
+        """The uploaded file."""
         return next(self.folder.glob("table.*"))
 
     @property
     def model(self) -> Path:
-        """The model file, where there is one."""
+        """The model file, if there is one."""
         return self.folder / MODEL
 
     def ask_for(self, settings: dict[str, Any]) -> None:
-        """Write the settings of a fit for its process, and delete what an earlier fit left."""
+        """Write the settings of a fit for its process, and delete what an earlier fit left behind."""
         for name in (MODEL, REPORT, CARD):
             (self.folder / name).unlink(missing_ok=True)
         self.settings = settings
@@ -77,7 +77,7 @@ class Store:
         number = max(self.entries, default=0) + 1
         folder = self.folder / str(number)
         folder.mkdir(mode=0o700)
-        # Only the ending matters to the reader.
+        # Only the file extension matters to the reader.
         ending = "".join(Path(name).suffixes[-2:] if name.endswith(".gz") else Path(name).suffixes[-1:])
         safe = ending if re.fullmatch(r"(\.[A-Za-z0-9]{1,8}){1,2}", ending) else ".csv"
         entry = Entry(number, folder, Path(name).name[:200])
@@ -86,10 +86,10 @@ class Store:
         return entry
 
     def remove(self, entry: Entry) -> None:
-        """Delete a table and everything that was made from it."""
+        """Delete a table and everything made from it."""
         self.entries.pop(entry.number, None)
         shutil.rmtree(entry.folder, ignore_errors=True)
 
     def newest_first(self) -> list[Entry]:
-        """For the list on the first page."""
+        """All entries, for the list on the first page."""
         return [self.entries[number] for number in sorted(self.entries, reverse=True)]
