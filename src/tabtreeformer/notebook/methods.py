@@ -31,7 +31,7 @@ class Shown(Asked):
         return before_fitting(self._changed_settings()) if fitted is None else after_fitting(fitted)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        # scikit-learn's own would win over `_repr_html_`.
+        # scikit-learn's own would take precedence over `_repr_html_`.
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _changed_settings(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Shown(Asked):
     ) -> Report:
         """Sample rows, score them against the table that was learned, and return the report.
 
-        A notebook displays it. It needs the extra `report`, and `eval` where a target and a hold-out are given.
+        A notebook displays it. It needs the extra `report`, and also `eval` if a target and a hold-out are given.
 
         Parameters
         ----------
@@ -73,11 +73,11 @@ class Shown(Asked):
         holdout
             Real rows that were not learned from; without them privacy and utility cannot be measured.
         n_rows
-            Rows to sample; by default as many as `df` has, and at most 20,000.
+            Rows to sample; by default as many as `df` has, up to 20,000.
         metrics
             Names of metrics, see `evaluate`; all by default.
         show_rows
-            Show real rows too, in a report that you do not pass on.
+            Show real rows too, for a report that you do not share.
         random_state
             The same number gives the same report.
 
@@ -94,7 +94,7 @@ class Shown(Asked):
 
         fitted = self._check_fitted()
         train, test = take_in(df)[0], None if holdout is None else take_in(holdout)[0]
-        # The rows are only shown here, so that a failed verdict need not be accepted.
+        # The rows are only shown here, so a failed verdict need not be accepted.
         asked, n_rows = cast("Any", self), n_rows or min(len(train), MAX_ROWS)
         synthetic = asked.sample(n_rows, random_state=random_state, output="pandas", accept_risk=True)
         scores = evaluate(

@@ -1,4 +1,4 @@
-"""A model as a card for a notebook: its settings before fitting; then columns, course of training and verdict."""
+"""A model as a card for a notebook: its settings before fitting; afterwards columns, course of training and verdict."""
 
 from __future__ import annotations
 
