@@ -1,7 +1,7 @@
 """Models on the Hugging Face Hub: one model file, and the model card as the repository's README.
 
-`huggingface_hub` (extra `hub`) does everything that concerns the network. Nothing is downloaded or uploaded unless
-asked for.
+`huggingface_hub` (extra `hub`) handles all network traffic. Nothing is downloaded or uploaded unless
+requested.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class OnHub:
         commit_message
             First line of the commit.
         accept_risk
-            Why the file is uploaded in spite of its verdict; recorded in the file and on its card.
+            Why the file is uploaded despite its verdict; recorded in the file and on its card.
         endpoint
             Address of a Hub other than the public one.
         """
