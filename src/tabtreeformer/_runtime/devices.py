@@ -1,4 +1,4 @@
-"""On which device PyTorch computes."""
+"""The device that PyTorch computes on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def choose_device(name: str) -> torch.device:
-    """The device that a name means here, or an error that says which there are."""
+    """The device that a name means here, or an error that lists the available ones."""
     import torch
 
     if name == "auto":
         if not torch.cuda.is_available():
             return torch.device("cpu")
-        local = os.environ.get("LOCAL_RANK")  # torchrun's: one GPU per process
+        local = os.environ.get("LOCAL_RANK")  # set by torchrun: one GPU per process
         return torch.device("cuda" if local is None else f"cuda:{local}")
     try:
         device = torch.device(name)

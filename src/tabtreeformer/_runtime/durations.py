@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def duration(seconds: float) -> str:
-    """Roughly how long, for people: 40 s, 3 min, 2.5 h, 4 days."""
+    """A rounded duration, for people: 40 s, 3 min, 2.5 h, 4 days."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     if seconds < 5700:

@@ -14,7 +14,7 @@ from ..errors import OutputError
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary name beside `path`; it becomes `path` when the block ends well and vanishes otherwise."""
+    """Yield a temporary name beside `path`; it becomes `path` if the block succeeds and is deleted otherwise."""
     path = Path(path)
     check_writable(path)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
@@ -29,13 +29,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _settle(path: Path) -> None:
-    """Wait until the disk has the file: a name must never outlive a power cut that its content did not."""
+    """Wait until the file is on disk: after a power cut, its name must not exist without its content."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
 def check_writable(path: str | os.PathLike[str], n_bytes: int = 0) -> None:
-    """Say early that a file cannot be written, or has no room, before hours of work end there."""
+    """Raise an error early if a file cannot be written or has no room, rather than after hours of work."""
     path = Path(path)
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
@@ -49,7 +49,7 @@ def check_writable(path: str | os.PathLike[str], n_bytes: int = 0) -> None:
 
 
 def check_room(folder: Path, n_bytes: int, what: str, way_out: str = "make room or name another place") -> None:
-    """Say before the work that a disk has no room for this many bytes."""
+    """Raise an error before the work if a disk has no room for this many bytes."""
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise OutputError(

@@ -28,7 +28,7 @@ def line(text: str, *, colour: str | None = None, soft: bool = False) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> str:
-    """A table of text; columns whose places are in `numbers` are aligned to the right."""
+    """A table of text; columns whose indices are in `numbers` are right-aligned."""
 
     def cells(values: Sequence[object], tag: str) -> str:
         return "".join(
@@ -44,7 +44,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequen
 
 
 def folded(title: str, inner: str, *, opened: bool = False) -> str:
-    """A part that a click opens."""
+    """A section that opens on a click."""
     state = " open" if opened else ""
     return f'<details{state}><summary style="cursor:pointer;{SOFT}">{escape(title)}</summary>{inner}</details>'
 

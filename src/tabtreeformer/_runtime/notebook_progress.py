@@ -12,11 +12,11 @@ from typing import Any
 from .durations import duration
 
 SECONDS = 0.25
-"""The output is updated no more often than this."""
+"""Minimum number of seconds between two updates of the output."""
 
 
 def in_notebook() -> bool:
-    """Whether the code runs in a kernel of Jupyter, or one like it, that shows HTML."""
+    """Whether the code runs in a Jupyter kernel, or a similar one, that shows HTML."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and type(shell).__name__ in ("ZMQInteractiveShell", "Shell")
 
@@ -29,11 +29,11 @@ class _Stage:
     done: int = 0
     facts: dict[str, str] = field(default_factory=dict)
     seconds: float | None = None
-    """Time that it took; None while it runs."""
+    """Time that it took; None while it is running."""
 
 
 class NotebookProgress:
-    """The stages of one piece of work; those that took a while stay when it is over."""
+    """The stages of one piece of work; those that took a while remain visible when it is over."""
 
     def __init__(self, clock: Callable[[], float], worth_keeping_seconds: float) -> None:
         self._clock, self._keep = clock, worth_keeping_seconds
@@ -50,7 +50,7 @@ class NotebookProgress:
         return NotebookTask(self, stage)
 
     def change(self, stage: _Stage, units: int, facts: dict[str, str]) -> None:
-        """Take in what a stage has done, and draw if the last time is long enough ago."""
+        """Record a stage's progress, and redraw if the last redraw was long enough ago."""
         with self._lock:
             stage.done += units
             stage.facts.update(facts)
@@ -58,7 +58,7 @@ class NotebookProgress:
                 self._draw()
 
     def end(self, stage: _Stage) -> None:
-        """Close a stage; one that took no time worth telling goes."""
+        """Close a stage; one that took next to no time disappears."""
         with self._lock:
             stage.seconds = self._clock() - stage.started
             if stage.seconds < self._keep:
@@ -101,15 +101,15 @@ class NotebookProgress:
 
 
 class NotebookTask:
-    """One stage, as work reports it."""
+    """One stage, as the work reports it."""
 
     def __init__(self, owner: NotebookProgress, stage: _Stage) -> None:
         self._owner, self._stage = owner, stage
 
     def advance(self, units: int = 1, **facts: str) -> None:
-        """Say that `units` more are done."""
+        """Report that `units` more are done."""
         self._owner.change(self._stage, units, facts)
 
     def close(self) -> None:
-        """Say that the stage has ended."""
+        """Report that the stage has ended."""
         self._owner.end(self._stage)

@@ -1,6 +1,6 @@
-"""What a long operation shows the person who waits for it.
+"""What a long operation shows to the person waiting for it.
 
-Work reports through a `Progress`; who shows it, and whether at all, is decided by the caller.
+Work reports through a `Progress`; the caller decides where it is shown, if at all.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .terminal import printable, wrapped
 
 
 class Task(Protocol):
-    """One stage of the work: its units, and facts that change on the way."""
+    """One stage of the work: its units, and facts that change along the way."""
 
     def advance(self, units: int = 1, **facts: str) -> None:
-        """Say that `units` more are done; `facts` are shown beside the bar, by name."""
+        """Report that `units` more are done; `facts` are shown beside the bar, by name."""
 
     def close(self) -> None:
-        """Say that the stage has ended, even if before its total."""
+        """Report that the stage has ended, possibly before its total."""
 
 
 class Progress(Protocol):
@@ -36,7 +36,7 @@ class Progress(Protocol):
         """Announce a stage of `total` units."""
 
     def note(self, message: str) -> None:
-        """Say one thing that the user should know."""
+        """Show a message that the user should see."""
 
 
 class _SilentTask:
@@ -58,10 +58,10 @@ class Silent:
 
 
 class Console:
-    """A live line per stage on stderr, kept when it is over if it took a while.
+    """A live line per stage on stderr, which stays if the stage took a while.
 
-    In a notebook the lines are one output of the cell, which is updated. Where there is no terminal, as in a log file,
-    a stage that takes long leaves a line now and then.
+    In a notebook, the lines are one output of the cell, which is updated. Without a terminal, as in a log file, a stage
+    that takes long prints a line now and then.
 
     Stages may run side by side in threads: one display shows all that are open. rich is imported when the first stage
     starts, so that building one costs nothing.
@@ -69,7 +69,7 @@ class Console:
 
     worth_keeping_seconds = 1.0
     log_seconds = 30.0
-    """Seconds between two lines of a stage where there is no terminal."""
+    """Seconds between two lines of a stage without a terminal."""
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Console:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _closed(self) -> None:
-        """The display is closed with the last open stage."""
+        """Close the display with the last open stage."""
         with self._lock:
             self._open -= 1
             if not self._open:
@@ -153,7 +153,7 @@ class _ConsoleTask:
             self._display.console.print(f"{said}  {duration(left)} left", markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
-        # A stage that ends before its total is done all the same: show the time it took, not the time left.
+        # A stage that ends before its total is still done: show the time it took, not the time left.
         task = next(task for task in self._display.tasks if task.id == self._task)
         self._display.update(self._task, total=task.completed, clock="taken")
         if (task.elapsed or 0.0) >= self._owner.worth_keeping_seconds:
@@ -174,7 +174,7 @@ def parse_duration(text: str) -> float:
 
 
 class stage:
-    """`with stage(progress, "train", 100) as advance:` closes the task however the block ends."""
+    """`with stage(progress, "train", 100) as advance:` closes the task, however the block ends."""
 
     def __init__(self, progress: Progress, name: str, total: int) -> None:
         self._task = progress.task(name, total)

@@ -1,7 +1,7 @@
 """Folders for temporary files that a killed process cannot leave behind for good.
 
 A folder belongs to the process that holds the lock on its file `owner`; the system releases the lock when the process
-ends, however it ends. Whoever makes the next folder beside it removes those that nobody owns.
+ends, however it ends. Whoever creates the next folder beside it removes those that nobody owns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import OutputError
 
 try:
     import fcntl
-except ImportError:  # Windows: no such locks, and nothing is cleaned up for others
+except ImportError:  # Windows: no such locks, so nothing is cleaned up for others
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = "tabtree-"
@@ -32,7 +32,7 @@ class Scratch:
         place = Path(tempfile.gettempdir() if parent is None else parent)
         remove_orphans(place)
         try:
-            # Under another name until it is locked, so that nobody takes it for an orphan meanwhile.
+            # Under another name until it is locked, so that nobody mistakes it for an orphan.
             new = Path(tempfile.mkdtemp(prefix=f".new-{PREFIX}", dir=place))
             self._owner = (new / OWNER).open("w")
             _lock(self._owner)
@@ -42,14 +42,14 @@ class Scratch:
             raise OutputError(f"cannot write to the folder for temporary files: {error}") from error
 
     def remove(self) -> None:
-        """Delete the folder and all that is in it."""
+        """Delete the folder and everything in it."""
         self._owner.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """A folder that is gone when the block ends."""
+    """A folder that is deleted when the block ends."""
     scratch = Scratch(parent)
     try:
         yield scratch.path
@@ -71,6 +71,6 @@ def remove_orphans(place: Path) -> None:
 
 
 def _lock(file: IO[str]) -> None:
-    """Take the lock, or raise `OSError` where another process has it."""
+    """Take the lock, or raise `OSError` if another process has it."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,7 @@ Seed = int | np.random.Generator | None
 
 
 def child(seed: np.random.SeedSequence, *path: int) -> np.random.SeedSequence:
-    """The seed of a part of the work by its number, whatever else was made of the seed before."""
+    """The seed of a numbered part of the work, whatever else was derived from the seed before."""
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *path))
 
 

@@ -1,4 +1,4 @@
-"""Text that a terminal can be trusted with, whoever wrote it, and that is easy to read in a narrow one."""
+"""Text that is safe to print in a terminal, whoever wrote it, and easy to read in a narrow one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TextIO
 
 
 def printable(text: object) -> str:
-    """The text with its control and direction characters written out; line ends and tabs stay.
+    """The text with its control and direction characters escaped; line ends and tabs stay.
 
-    A column name of a stranger's file could otherwise move the cursor, clear the screen or forge lines.
+    Otherwise, a column name in a stranger's file could move the cursor, clear the screen or forge lines.
     """
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else _escaped(c) for c in str(text))
 
 
 def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]  # in the way of JSON, so that JSON stays JSON
+    return json.dumps(character)[1:-1]  # escaped as in JSON, so that JSON stays JSON
 
 
 def wrapped(text: str, width: int) -> str:
-    """A line broken between words, what follows indented."""
+    """A line broken between words, with the continuation indented."""
     indent = text[: len(text) - len(text.lstrip())]
     parts = textwrap.wrap(
         text, max(width, 40), subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
@@ -31,6 +31,6 @@ def wrapped(text: str, width: int) -> str:
 
 
 def line_for(stream: TextIO, text: str) -> str:
-    """A line of trusted characters: broken between words for a terminal, whole for a file."""
+    """A line of safe characters: broken between words for a terminal, whole for a file."""
     line = printable(text)
     return wrapped(line, shutil.get_terminal_size().columns) if stream.isatty() else line

@@ -1,4 +1,4 @@
-"""How many CPU threads PyTorch uses: steps of small networks lose badly to threads that wait for each other."""
+"""How many CPU threads PyTorch uses: small networks become much slower if threads wait for each other at each step."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def available_cores() -> int:
 
 
 def use_cores(most: int) -> None:
-    """Leave other cores alone from here on: processes that share a machine wait for each other otherwise.
+    """Leave other cores alone from here on: otherwise, processes that share a machine wait for each other.
 
-    Where nobody has imported PyTorch, which takes seconds, it is told by the environment for when somebody does.
+    If PyTorch has not been imported, which takes seconds, an environment variable sets the limit for when it is.
     """
     global _most_cores
     _most_cores = most
@@ -37,9 +37,9 @@ def use_cores(most: int) -> None:
 
 @contextmanager
 def threads_for(width: int) -> Iterator[None]:
-    """Use one thread for a small network, what PyTorch chose for others; afterwards all is as it was.
+    """Use one thread for a small network, PyTorch's own choice for others; restore the setting afterwards.
 
-    Where nobody has imported PyTorch, nobody is about to use it.
+    If PyTorch has not been imported, it is not about to be used.
     """
     torch = sys.modules.get("torch")
     if torch is None:
@@ -55,7 +55,7 @@ def threads_for(width: int) -> Iterator[None]:
 
 
 def both(work: Callable[[int], None], give_up: Callable[[], None]) -> None:
-    """Do work(0) and work(1), at once where there are cores; if one fails or the user interrupts, `give_up` is called.
+    """Do work(0) and work(1), at once if there are cores; if one fails or the user interrupts, call `give_up`.
 
     Two threads are enough, because PyTorch releases Python's lock while it computes.
     """

@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user who called, however deep in the package they arise."""
+"""Warnings that point to the calling line in the user's code, however deep in the package they arise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line that is not of this package."""
-    level = 2  # that of who called this function
+    """Warn at the innermost line outside this package."""
+    level = 2  # the caller of this function
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, level = frame.f_back, level + 1
