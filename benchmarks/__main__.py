@@ -11,14 +11,13 @@
     python -m benchmarks keep
     python -m benchmarks report
 
-An interrupted run continues where it stopped. Each generator runs in a process of its own, on one thread unless
-`--threads` says otherwise, in its own virtual environment where it needs one; a budget is in processor seconds of all
-its threads, for fit and sample together. The one with `--split one` is the
-paper's experiment, for a machine with a GPU: one split, three seeds, tuned evaluators. Its runs are an experiment of
-their own in the file of results; `report --utility tuned --split one` makes its tables. A page says how its runs were
-made.
+An interrupted run continues where it stopped. Each generator runs in its own process, on one thread unless `--threads`
+says otherwise, in its own virtual environment where it needs one; a budget is in processor seconds of all its threads,
+for fit and sample together. The command with `--split one` is the paper's experiment, for a machine with a GPU: one
+split, three seeds, tuned evaluators. Its runs are a separate experiment in the results file;
+`report --utility tuned --split one` makes its tables. A page says how its runs were made.
 
-Other measurements have modules of their own, which say how they are run, as `python -m benchmarks.privacy --help` does:
+Other measurements have modules of their own; `--help` says how to run them, e.g. `python -m benchmarks.privacy --help`:
 `alarms`, `asking`, `auto`, `ceiling`, `contradictions`, `database_scale`, `databases`, `dp`, `dp_rivals`, `law_cost`,
 `law_search`, `laws`, `privacy`, `random_databases`, `released`, `scale`, `scale_trees`, `speed`, `tradeoff`, `unseen`.
 """

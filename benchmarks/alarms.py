@@ -1,15 +1,14 @@
-"""False alarms and power: how often rows that reveal nobody are called a leak, and how often copies are found.
+"""False alarms and power: how often rows that reveal nobody are reported as a leak, and how often copies are found.
 
     python -m benchmarks.alarms --data ../shared/data --draws 200
     python -m benchmarks.alarms --page docs/lab/privacy.md       writes the table of the CSV into the page, and stops
 
 Disjoint sets of rows are drawn from a large table: training rows, held-out rows, and "synthetic" rows that are real
-too, ten times as many for the gate. A model that wrote those would be clean: every leak that is found is a false alarm.
-With copies, a share of the synthetic rows is taken from the training rows, and every leak that is found is right. The
+too, ten times as many for the gate. A model that wrote those would leak nothing: every reported leak is a false alarm.
+With copies, a share of the synthetic rows is taken from the training rows, and every reported leak is right. The
 report (`ttf evaluate`) makes one comparison; the verdict at the end of a fit makes two, one per half, and attacks by
-density (the level `balanced`). `repeats` is one test of that verdict, which costs a hundredth: of it
-more draws can be made, and the whole verdict finds at least what it finds. One line per draw goes to a CSV, which a
-second call completes.
+density (the level `balanced`). `repeats` is one test of that verdict at a hundredth of the cost, so more draws are
+possible; the whole verdict finds at least as much. One line per draw goes to a CSV, which a second call completes.
 """
 
 from __future__ import annotations

@@ -5,25 +5,25 @@
     python -m benchmarks.asking --page docs/lab/asking.md    writes the tables into the page
 
 One row per table, seed, question and method goes to a CSV, which a second call completes; fitted models are kept in a
-folder, since fitting takes most of the time. Tables, splits and targets are those of `python -m benchmarks run`;
+folder, because fitting takes most of the time. Tables, splits and targets are those of `python -m benchmarks run`;
 held-out rows with a category that no training row has are left out.
 
 gaps      A fifth of the cells of the held-out rows (of a thousand of them, where there are more), target included, is
-          erased completely at random, three times where rows are few; errors are means of these. Error of numbers:
-          the root of the mean square over the column's standard deviation in the training rows, averaged over columns.
+          erased completely at random, three times where rows are few; errors are averaged over these. Error of numbers:
+          the root mean square error over the column's standard deviation in the training rows, averaged over columns.
           Error of categories: the share that is wrong, averaged over columns.
             mean and mode         of the training rows
-            iterative imputer     scikit-learn's, as it comes (BayesianRidge, 10 rounds), fitted on the training rows,
-                                  then asked to fill; numbers standardised, categories as one column of 0 and 1 a
-                                  class but the first (all of them add up to one, and keep each other where they
-                                  start); the largest wins. It learns from at most 8,000 rows, drawn at random
-            the same, on both     fitted on the training rows and the rows to be filled together, which suits it
+            iterative imputer     scikit-learn's, with its defaults (BayesianRidge, 10 rounds), fitted on the training
+                                  rows, then used to fill; numbers standardised, categories as one column of 0 and 1
+                                  per class except the first (all of them add up to one, which would fix them at
+                                  their starting values); the largest wins. It learns from at most 8,000 random rows
+            the same, on both     fitted on the training rows together with the rows to be filled, which suits it
                                   better: on complete rows alone it stops after one of its rounds
             one draw              `impute(df)`
             mean of draws         `impute(df, n_draws=50)`, the mean of numbers, the most common category
 predict   The target of the held-out rows, from all other columns. AUC (one against the rest, unweighted) or R².
-            logistic or ridge     scikit-learn's, numbers standardised, one column a class
-            LightGBM              as it comes
+            logistic or ridge     scikit-learn's, numbers standardised, one column per class
+            LightGBM              with its defaults
             predict               `predict_proba` or `predict`
 orders    `log_prob` of the held-out rows in table order, reversed and in two random orders: mean absolute difference
           from the mean of the four, in nats per row (of at most a thousand rows).

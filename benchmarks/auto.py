@@ -5,7 +5,7 @@
     python -m benchmarks.auto --page docs/lab/auto.md        writes the means of the CSV into the page
 
 Each variant is `auto` with one choice undone. A random half of each table is learned, the other half is unseen, as in
-`benchmarks.unseen`, whose judge this is. A second call completes the CSV instead of repeating what it holds.
+`benchmarks.unseen`, whose measures are used. A second call completes the CSV instead of repeating its runs.
 """
 
 from __future__ import annotations

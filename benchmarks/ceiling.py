@@ -1,12 +1,12 @@
-"""What encoding costs: real rows through encode and decode alone, judged against rows that nobody learned from.
+"""What encoding costs: real rows that were only encoded and decoded, scored against unseen rows.
 
     python -m benchmarks.ceiling --data ../shared/data --seeds 5
     python -m benchmarks.ceiling --page docs/lab/unseen.md       writes the means of the CSV into the page
 
-A random half of each table is learned by the codec of `auto` (ids, intervals, grain, laws), encoded, decoded, and told
-from the other half by the same classifier as in `benchmarks.unseen`; beside it the half as it is. No writer can be
-better than this. The relative error is what models lose that learn from the decoded half instead of the half itself.
-A second call completes the CSV instead of repeating what it holds.
+The codec of `auto` (ids, intervals, grain, laws) learns, encodes and decodes a random half of each table, and the
+classifier of `benchmarks.unseen` tries to distinguish it from the other half; the unencoded half is measured too. No
+writer can be better than this. The relative error is the loss of models that learn from the decoded half instead of
+the original one. A second call completes the CSV instead of repeating its runs.
 """
 
 from __future__ import annotations

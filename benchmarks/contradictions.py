@@ -2,9 +2,9 @@
 
     python -m benchmarks.contradictions --seeds 4
 
-A linear discriminant analysis of the real rows says which class the other columns speak for. Printed are the shares
-of rows for which that is another than their own: of the real rows, of real rows that were only encoded and decoded (no
-writer can be better), of new rows, and of new rows whose own class it gives less than 5 % (those that a reader
+A linear discriminant analysis of the real rows predicts the class from the other columns. The command prints the share
+of rows whose class differs from the prediction: for real rows, for real rows that were only encoded and decoded (no
+writer can be better), for new rows, and for new rows whose own class has a probability below 5 % (those that a reader
 notices); and the share of fits that failed their verdict.
 """
 

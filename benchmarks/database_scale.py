@@ -1,10 +1,10 @@
-"""How time and memory grow with the rows of all tables together, on the made-up shop of `examples/shop.py`.
+"""How time and memory grow with the total number of rows, on the made-up shop of `examples/shop.py`.
 
     python -m benchmarks.database_scale
     python -m benchmarks.database_scale --sizes 1000 4000 16000 --page docs/lab/databases.md
 
-Each size is a process of its own: it makes the shop, learns it with trees, and writes a shop of the same size to files.
-The last lines write shops of several sizes from one model: what memory does when only the new tables grow.
+Each size has its own process: it makes the shop, learns it with trees, and writes a shop of the same size to files.
+The last lines write shops of several sizes from one model and show how memory grows when only the new tables grow.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Tables that belong together: Formula 1 by the measures of SyntheRela, and a shop's customers by a two-sample test.
+"""Linked tables: Formula 1 by the measures of SyntheRela, and a shop's customers by a two-sample test.
 
     python -m benchmarks.databases --seeds 3
     python -m benchmarks.databases --writers auto --seeds 1
     python -m benchmarks.databases --page docs/lab/databases.md
 
-Formula 1 is compared with all of its rows, as the published numbers are; the shop with customers that nobody learned
-from. A line of results per database, writer and seed; those that are there are not run again.
+Formula 1 is compared with all of its rows, as in the published numbers; the shop with unseen customers. Results have
+one line per database, writer and seed; existing ones are not run again.
 """
 
 from __future__ import annotations

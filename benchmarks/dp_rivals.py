@@ -1,4 +1,4 @@
-"""Differential privacy on UCI adult beside MST and AIM, scored on rows that nobody learned from.
+"""Differential privacy on UCI adult beside MST and AIM, scored on unseen rows.
 
     python -m benchmarks envs create dpmm
     python -m benchmarks.dp_rivals --rivals ../shared/rivals/adult_uci --epsilons 1,2.4,4 --seeds 3

@@ -1,10 +1,10 @@
-"""What finding and keeping laws does to the other measures: the same fits with and without, on the same halves.
+"""How finding and keeping laws affects the other measures: the same fits with and without laws, on the same halves.
 
     python -m benchmarks.law_cost --data ../shared/data --writers trees,auto --seeds 3
     python -m benchmarks.law_cost --page docs/lab/laws.md        writes the means of the CSV into the page
 
 A random half of each table is learned, the other is unseen, as in `benchmarks.unseen`. Tables in which no law is found
-are left out: their fits are the same. A second call completes the CSV instead of repeating what it holds.
+are left out: their fits are identical. A second call completes the CSV instead of repeating its runs.
 """
 
 from __future__ import annotations

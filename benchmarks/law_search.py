@@ -1,12 +1,12 @@
-"""How laws that are found in some rows of a table do in the others, and how long the search takes.
+"""How well laws found in some rows of a table hold in the others, and how long the search takes.
 
     python -m benchmarks.law_search --data ../shared/data
-    python -m benchmarks.law_search --wide 300               a made table of this many columns
+    python -m benchmarks.law_search --wide 300               a made-up table of this many columns
     python -m benchmarks.law_search --page docs/lab/laws.md  writes the tables of the CSV into the page
 
-Laws are found in a random 70 % of each table and checked in the rest, as `auto` would express it. False is a law that
-is announced without exception and broken by more than one fresh row in a thousand; rows beside a range that gives way
-(`lat, long within zipcode`) are exceptions that were announced. A control with every column shuffled has no laws.
+Laws are found in a random 70 % of each table and checked in the rest, as `auto` would express it. A law is false if it
+was reported without exceptions and more than one fresh row in a thousand breaks it; rows outside a range that allows
+exceptions (`lat, long within zipcode`) are reported exceptions. A control with every column shuffled has no laws.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python -m benchmarks.laws --data ../shared/data --writers auto,trees --seeds 3
     python -m benchmarks.laws --page docs/lab/laws.md        writes the means of the CSV into the page
 
-The named laws are checked by plain pandas, without the package's own laws. A table is learned whole and as many rows
-are written. One line per table, writer, seed and law goes to a CSV, which a second call completes. Exact laws are to
-hold in every row, near ones in the real share up to 0.01, grain up to 0.02, and correlations are to come out within
-0.03. `--rows FOLDER` keeps the rows that were written, to look at.
+The named laws are checked with plain pandas, without the package's own laws. A whole table is learned and the same
+number of rows is written. One line per table, writer, seed and law goes to a CSV, which a second call completes. Goals:
+exact laws in every row, near laws within 0.01 of the real share, grain within 0.02, and correlations within 0.03.
+`--rows FOLDER` keeps the new rows for inspection.
 """
 
 from __future__ import annotations

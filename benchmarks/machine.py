@@ -1,4 +1,4 @@
-"""What the runs were made on: cores, memory and versions, no names of hosts or places."""
+"""The machine that runs were made on: cores, memory and versions, without names of hosts or places."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python -m benchmarks.make_table 5000000 big.parquet
     python -m benchmarks.make_table 500000 big.csv
 
-The same number of rows is the same table each time.
+The same number of rows always gives the same table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measurements that end in a CSV: the options they share, what is known already, and adding to it."""
+"""Measurements that go to a CSV: their common options, reading what is already there, and adding to it."""
 
 from __future__ import annotations
 

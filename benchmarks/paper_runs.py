@@ -3,7 +3,7 @@
     python -m benchmarks.paper_runs S.tabtree --table breast-w --seed 0 --rows S.csv
 
 takes a model that was fitted on the training rows of the table's split (`python -m benchmarks run` and this command
-have the same splits), and the rows that it wrote; without `--rows` it draws as many as it learned. The rows are scored
+use the same splits), and the rows that it wrote; without `--rows` it draws as many as it learned. The rows are scored
 with the paper's tuned evaluators. One line per run is added to `benchmarks/results/paper_runs.csv`, which
 `python -m benchmarks.claims` puts into docs/lab/paper.md.
 """

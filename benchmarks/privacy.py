@@ -1,4 +1,4 @@
-"""What attacks find: the paper's tables × settings × seeds, by the gate that every fit ends with.
+"""What attacks find: the paper's tables × settings × seeds, measured by the gate at the end of every fit.
 
     python -m benchmarks.privacy --data ../shared/data                      seven small tables, three seeds, auto
     python -m benchmarks.privacy --settings auto,S-like,NM-like --seeds 3
@@ -7,13 +7,13 @@
     python -m benchmarks.privacy --models out/models --judge                kept models get the verdict of today's rules
     python -m benchmarks.privacy --write                                    the tables of docs/lab/privacy.md
 
-One row per run goes to a CSV, which a second call completes; each run is a process of its own on one thread. A fifth of
+One row per run goes to a CSV, which a second call completes; each run has its own process on one thread. A fifth of
 the rows is held out: every figure is the worst of three comparisons, each network on the half that it never saw and the
 whole model on the held-out rows.
 
-`S-like` and `NM-like` are not the paper's S and NM, which take hours on a CPU: they have its tokens, loss, masks,
-prompts, patience and temperatures, and a network of width 48 with 2 layers, 20 trees that are not tuned, and at most
-STEPS steps of 64 rows, with a higher learning rate (0.003 instead of 0.0005) to make up for the few steps.
+`S-like` and `NM-like` are not the paper's S and NM, which take hours on a CPU: they share its tokens, loss, masks,
+prompts, patience and temperatures, but use a network of width 48 with 2 layers, 20 untuned trees, and at most STEPS
+steps of 64 rows, with a higher learning rate (0.003 instead of 0.0005) to make up for the few steps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Random small databases, learned and written again: are there keys that point nowhere or come twice?
+"""Random small databases, learned and written again: do keys point nowhere or occur twice?
 
-    python -m benchmarks.random_databases --to 10000 --seconds 600   # goes on where the file of results ends
+    python -m benchmarks.random_databases --to 10000 --seconds 600   # continues where the results file ends
 
 One to five tables: keys of numbers with gaps, texts, two columns, or a parent's key; chains, several parents, two links
 to the same parent, links with gaps, tables that point to themselves, parents without children, one parent with all

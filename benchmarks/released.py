@@ -3,10 +3,10 @@
     python -m benchmarks.released --data ../shared/data --kept out/released
     python -m benchmarks.released --page docs/lab/privacy.md      writes the table of the CSV into the page, and stops
 
-Half of the rows are learned, the other half nobody has seen, and the attacker has real rows of both kinds without
-knowing which is which. Each model is attacked on as many rows as it learned and on ten times as many, as for the level
-at the end of a fit, but by rows that nothing has seen.
-Rows are kept in a folder, so that an attack can be made again without the fit. One row per model goes to a CSV, which a
+Half of the rows are learned, the other half is unseen, and the attacker has real rows of both kinds without knowing
+which is which. Each model is attacked on as many rows as it learned and on ten times as many, as for the level at the
+end of a fit, but with completely unseen rows.
+Rows are kept in a folder, so that an attack can be repeated without the fit. One row per model goes to a CSV, which a
 second call completes.
 """
 

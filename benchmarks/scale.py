@@ -1,5 +1,5 @@
-"""How time and memory grow: with the rows of the table that is learned (`in`), with its columns (`columns`), and with
-the rows and workers that write (`out`).
+"""How time and memory grow: with the rows of the learned table (`in`), with its columns (`columns`), and with the rows
+written and the number of workers (`out`).
 
     python -m benchmarks.scale in
     python -m benchmarks.scale in --rows 500000 --form csv

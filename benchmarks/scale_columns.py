@@ -1,8 +1,7 @@
-"""Wide tables: seconds a step, rows drawn a second and memory, against columns; `python -m benchmarks.scale columns`.
+"""Wide tables: seconds per step, rows per second and memory, by columns; `python -m benchmarks.scale columns`.
 
-Each width is a process of its own, so that the peak of memory is its own. Seconds are of the processor, one thread,
-unless they are said to be of the clock. Training is cut to a few steps: how good the rows are is nothing that this
-measures.
+Each width has its own process, so that its peak memory is measured separately. Seconds are processor seconds on one
+thread unless labelled as wall-clock time. Training is cut to a few steps: this does not measure the quality of rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Big tables in: seconds and memory of fitting a table in parts, against its rows; `python -m benchmarks.scale in`.
+"""Big tables in: time and memory of fitting a table in parts, by its number of rows; `python -m benchmarks.scale in`.
 
-Each size is a process of its own, so that the peak of memory is its own: the largest resident size that the system saw,
-pages of mapped files included. Seconds of stages are of the processor, not of the clock: they mean the same on a busy
-machine. Training is cut to a few steps, since what it costs does not follow from the rows.
+Each size has its own process, so that its peak memory is measured separately: the largest resident size that the system
+saw, pages of mapped files included. Seconds of stages are processor seconds, which are comparable on a busy machine.
+Training is cut to a few steps, since its cost does not depend on the number of rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Many rows out: rows a second and memory of `sample_to` against the rows written; `python -m benchmarks.scale out`.
+"""Many rows out: speed and memory of `sample_to` by the number of rows written; `python -m benchmarks.scale out`.
 
-First the two ways to draw rows in turns, the plain one and the one made for slot models; then rows streamed to Parquet
-in this process, with the resident memory on the way; then the same rows by worker processes. Rows a second of the
-processor mean the same on a busy machine, those of the clock do not. What was not reached in the time allowed is not
-guessed.
+First the two ways to draw rows are measured in turn, the plain one and the one made for slot models; then rows are
+streamed to Parquet in this process, recording resident memory; then worker processes write the same rows. Rows per
+processor second are comparable on a busy machine, rows per second of wall-clock time are not. Sizes that were not
+reached in the time allowed are not extrapolated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Big tables by trees: seconds of the processor and memory of a whole fit, verdict included, and of writing rows.
+"""Big tables with trees: processor seconds and memory of a whole fit, verdict included, and of writing rows.
 
     python -m benchmarks.scale_trees --rows 1000000
 
-The table is that of `make_table`; each size should be a process of its own, so that the peak of memory is its own.
+The table is made by `make_table`; run each size in its own process, so that its peak memory is measured separately.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks.speed
 
-Each measurement is a process of its own on one thread, so that peak memory is its own too; seconds are processor
-seconds. S is timed over a few steps, as the whole recipe takes hours: it validates every 100 steps and stops after
-three validations without a gain, so that neither of its two networks can stop before its fourth validation.
+Each measurement runs in its own process on one thread, so peak memory is measured separately too; seconds are
+processor seconds. S is timed over a few steps, as the whole recipe takes hours: it validates every 100 steps and stops
+after three validations without a gain, so neither of its two networks can stop before its fourth validation.
 """
 
 from __future__ import annotations

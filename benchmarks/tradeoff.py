@@ -1,11 +1,11 @@
-"""What quality costs in privacy: the picture and the table of published rows in README, from results of `unseen`.
+"""What quality costs in privacy: the picture and the table of published rows in the README, from results of `unseen`.
 
     python -m benchmarks.tradeoff
 
 Reads benchmarks/results/unseen.csv and writes docs/tradeoff.svg (and .png), its numbers into docs/lab/unseen.md and the
 table of published rows into README.md, each between its marks. The picture has one point per writer: means over the
-tables that all its writers have, each table counting the same however many seeds it has; the small points are single
-tables.
+tables that all its writers have, where each table counts equally, whatever its number of seeds; the small points are
+single tables.
 """
 
 from __future__ import annotations

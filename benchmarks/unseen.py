@@ -1,4 +1,4 @@
-"""Quality against rows that nobody learned from, beside what the training rows score there, and the attack by density.
+"""Quality against unseen rows, beside the scores of the training rows, and the attack by density.
 
     python -m benchmarks.unseen --data ../shared/data --seeds 3
     python -m benchmarks.unseen --writers trees,trees-80 --tables diabetes,credit-g
@@ -7,11 +7,11 @@
 
 A random half of each table is learned, the other half is unseen; as many rows are written as were learned. Writers are
 presets; `trees-80` is the preset `trees` with at least 80 rows per leaf, `auto-raw` sees raw values beside the ids of
-numbers, `auto-masked` fills masks in random order, and `cart` sequential trees as in synthpop.
-One row per table, seed and writer goes to a CSV, which a second call completes instead of repeating. Columns in `_real`
-are what the training rows score against the unseen half; the attack is made on as many rows as were learned and, for
-small tables, on ten times as many. With `--rivals`, the published rows of a folder (train.csv.gz, holdout.csv.gz and
-NAME_1.csv.gz, …) are judged beside ours on the same rows.
+numbers, `auto-masked` fills masks in random order, and `cart` is sequential trees as in synthpop.
+One row per table, seed and writer goes to a CSV, which a second call completes instead of repeating. Columns that end
+in `_real` are the scores of the training rows against the unseen half; the attack uses as many rows as were learned
+and, for small tables, also ten times as many. With `--rivals`, the published rows of a folder (train.csv.gz,
+holdout.csv.gz and NAME_1.csv.gz, …) are scored beside ours on the same rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A clinic's visits: values that are missing together, a date of discharge after that of admission, nullable types.
+"""A clinic's visits: values that are missing together, discharge dates after admission dates, nullable types.
 
     python examples/clinic.py
 
-A lab value is missing more often where it was not asked for, and all of a panel is missing at once: the new rows have
-the same gaps in the same places.
+A lab value is missing more often where no test was requested, and the values of a panel are missing together: the new
+rows have the same gaps in the same places.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A file as people have it: semicolons, decimal commas, dates without zeros, signs for missing values, people, keys.
+"""A messy file: semicolons, decimal commas, dates without zeros, marks for missing values, people, keys.
 
     python examples/messy.py
 
-The file is read, what each column was understood as is printed, and new rows are written in the same dialect. With the
-extra `fakes` installed, people and addresses are made up as those of a country; without it they are placeholders.
+The script reads the file, prints how each column was interpreted, and writes new rows in the same dialect. With the
+extra `fakes` installed, people and addresses look like those of a given country; without it they are placeholders.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python examples/ordinal.py
 
-A network reads three measurements and an earlier grade, and gives a chance to each grade. It is trained on few rows
-with plain cross-entropy, with the ordinal loss, and with the ordinal loss and an ordered embedding of the earlier
-grade. Printed is the mean absolute error on fresh rows, mean and deviation over the seeds.
+A network reads three measurements and an earlier grade, and predicts the probability of each grade. It is trained on
+few rows with plain cross-entropy, with the ordinal loss, and with the ordinal loss and an ordered embedding of the
+earlier grade. The script prints the mean absolute error on fresh rows (mean and deviation over the seeds).
 """
 
 from __future__ import annotations

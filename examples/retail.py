@@ -1,4 +1,4 @@
-"""A shop's orders: running keys, UUIDs, names, business days, money as text, an order that is shipped after it is made.
+"""A shop's orders: running keys, UUIDs, names, business days, money as text, shipping dates after order dates.
 
     python examples/retail.py
 

@@ -2,7 +2,7 @@
 
     python examples/sensors.py
 
-Hundreds of columns make long rows; `auto` stays within a laptop's memory, and takes its time (docs/types.md).
+Hundreds of columns make long rows; `auto` stays within a laptop's memory, but takes a while (docs/types.md).
 """
 
 from __future__ import annotations

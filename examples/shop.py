@@ -1,13 +1,13 @@
-"""A small shop that belongs together: customers, their orders in time, lines of orders, products, employees.
+"""The linked tables of a small shop: customers, their orders over time, order lines, products, employees.
 
     python examples/shop.py shop/                # five CSV files
     python examples/shop.py shop/ --customers 5000 --seed 1
     ttf fit shop/ -o shop.tabtree --preset trees
     ttf sample shop.tabtree -o new/
 
-Everything is made up. What ties the rows together: countries buy different products, those who order often spend less
-per order, amounts of a customer resemble each other, nobody orders before signing up or after leaving, and the total of
-an order is net plus tax.
+Everything is made up. The rows depend on each other in several ways: countries buy different products, frequent
+customers spend less per order, the amounts of one customer are similar, nobody orders before signing up or after
+leaving, and the total of an order is net plus tax.
 """
 
 from __future__ import annotations

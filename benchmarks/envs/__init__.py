@@ -1,4 +1,4 @@
-"""Virtual environments for generators whose packages need versions of their own, from pinned lists."""
+"""Virtual environments for generators whose packages need their own versions, from pinned lists."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""CTAB-GAN+ (Zhao et al., 2022): a conditional Wasserstein GAN with a helper that predicts; written here.
+"""CTAB-GAN+ (Zhao et al., 2022): a conditional Wasserstein GAN with an auxiliary predictor; written here.
 
-Numbers are a mode of a mixture and the place in it, labels are one-hot. Each row is drawn under a condition: one
-label or mode, taken by the logarithm of how often it occurs, which the generator must put into the row. The critic is
+Numbers are a mode of a mixture and the position in it, labels are one-hot. Each row is drawn under a condition: one
+label or mode, chosen by the logarithm of its frequency, which the generator must put into the row. The critic is
 kept smooth by a gradient penalty; a second network learns to predict the target from real rows, and its error on new
 rows is part of the generator's loss, as is the distance of the critic's first two moments (the "information loss").
 The networks are fully connected here, where the paper folds rows into squares for convolutions, and long-tailed
-columns are not treated apart.
+columns get no special treatment.
 """
 
 from __future__ import annotations

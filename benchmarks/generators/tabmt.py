@@ -1,10 +1,10 @@
-"""TabMT (Gulati and Roysdon, 2023): a masked transformer over one token a column, written here from its paper.
+"""TabMT (Gulati and Roysdon, 2023): a masked transformer over one token per column, written here from its paper.
 
-A row is its columns' ids, of the same codec that `auto` uses; a share of them, drawn uniformly from 0 to 1 for each
-row, is hidden, and the network, which sees all others in both directions, says what they were. New rows start wholly
-hidden and are filled column by column in an order drawn for each row. So it differs from `auto` in being masked instead
-of causal, and in having no trees. The paper's widths (up to 512, searched) are out of a CPU's reach: width 64 and 3
-layers, as `auto` has. Biases start at the frequencies of the ids, without which tables this small are learned badly.
+A row is its columns' ids, from the same codec that `auto` uses; a share of them, drawn uniformly from 0 to 1 for each
+row, is hidden, and the network, which sees all others in both directions, predicts them. New rows start fully hidden
+and are filled column by column in an order drawn for each row. So it differs from `auto` in being masked instead of
+causal, and in having no trees. The paper's widths (up to 512, searched) are too large for a CPU: width is 64 with 3
+layers, as in `auto`. Biases start at the frequencies of the ids; otherwise tables this small are learned badly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """TabSyn (Zhang et al., 2024): a VAE over the columns, diffusion over its latents; written here from its paper.
 
-Every column is a token of 4 numbers; transformers of two layers encode and decode them, with a weight of the divergence
-that falls from 0.01 to 0.00001 whenever reconstruction stalls. The latents are then learned by a denoiser in the form
-of Karras et al. (EDM), and drawn in 50 steps. The paper trains 4,000 and up to 10,000 epochs on a GPU with a denoiser
+Every column is a token of 4 numbers; two-layer transformers encode and decode them, and the weight of the divergence
+falls from 0.01 to 0.00001 whenever reconstruction stalls. A denoiser in the form of Karras et al. (EDM) then learns
+the latents, which are drawn in 50 steps. The paper trains 4,000 and up to 10,000 epochs on a GPU with a denoiser
 of width 1,024; here it is 512, and steps are fewer.
 """
 

@@ -1,8 +1,8 @@
 """Tabula (Zhao et al., 2023): rows as short texts for a causal language model; written here from its paper.
 
-What it changes against GReaT: the model starts from nothing instead of English, names of columns and labels are
-single tokens, and each column is padded to its own longest text ("middle padding"), so that a column is always at
-the same place. Numbers are digits. A row that does not read back is drawn again. The paper's model is a distilgpt2;
+Differences from GReaT: the model starts from random weights instead of English, names of columns and labels are
+single tokens, and each column is padded to its own longest text ("middle padding"), so that a column is always in
+the same place. Numbers are digits. A row that cannot be parsed is drawn again. The paper's model is a distilgpt2;
 here it has a width of 96 and 3 layers, and no dropout, whose random numbers cost a CPU a quarter of each step.
 """
 

@@ -1,8 +1,8 @@
 """TTVAE (Wang and Nguyen, 2025): a VAE with attention, new rows between the latents of real ones; written here.
 
-Columns are tokens of an encoder whose output is one latent a row; a decoder with attention writes the columns from
-it. A new latent lies between that of a real row and that of one of its nearest neighbours, as in SMOTE, which is the
-paper's way of drawing. Numbers are made normal by their ranks here, where the paper fits mixtures to them.
+Columns are tokens of an encoder whose output is one latent per row; a decoder with attention writes the columns from
+it. As in the paper, a new latent lies between those of a real row and one of its nearest neighbours, like in SMOTE.
+Numbers are made normal by their ranks here, whereas the paper fits mixtures to them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the figures of rows are drawn from, small enough to be part of the repository.
+"""The data behind the figures of rows, small enough to be part of the repository.
 
     python -m benchmarks keep --samples out/samples --data ../shared/data
 
 keeps the rows that generators drew (Parquet), without those that equal a real row, and of the real rows only what the
-figures show of them: one density curve and the correlations. Rows of the data themselves are never kept. The same
+figures show of them: one density curve and the correlations. Real rows themselves are never kept. The same
 command counts how many rows of each generator are copies of training rows, or nearly so (`copies.csv`).
 """
 

@@ -1,4 +1,4 @@
-"""The text of docs/lab/benchmark.md; every number in it comes from the results."""
+"""The text of docs/lab/benchmark.md; all its numbers come from the results."""
 
 from __future__ import annotations
 
