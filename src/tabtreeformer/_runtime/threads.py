@@ -24,7 +24,7 @@ def available_cores() -> int:
 def use_cores(most: int) -> None:
     """Leave other cores alone from here on: otherwise, processes that share a machine wait for each other.
 
-    If PyTorch has not been imported, which takes seconds, an environment variable sets the limit for when it is.
+    If PyTorch has not been imported, which takes seconds, the environment sets the limit for a later import.
     """
     global _most_cores
     _most_cores = most

@@ -36,7 +36,7 @@ class Fitted:
     codec: TableCodec
     layout: TokenLayout
     tree_target: str | int | None
-    """The column that the trees predict; None where there are no trees."""
+    """The column that the trees predict; None if there are no trees."""
     tree_encoder: trees.FeatureEncoder | None
     tree_text: str
     models: tuple[Network, ...]

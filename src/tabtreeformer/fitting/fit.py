@@ -102,7 +102,7 @@ class Setup:
     config: Config
     schema: Schema
     tree_target: str | int | None
-    """The column that the trees predict; None where there are no trees."""
+    """The column that the trees predict; None if there are no trees."""
     encoder: trees.FeatureEncoder | None
     relations: Sequence[str] | Literal["auto"] | None
     """The given constraints, or `auto` to find them."""
@@ -138,7 +138,7 @@ def grow_trees(
     seed: np.random.SeedSequence,
     resources: Resources,
 ) -> trees.LeafModel:
-    """Fit the trees; none where there is nothing to predict."""
+    """Fit the trees; none if there is nothing to predict."""
     encoder, frame, folder = setup.encoder, table.for_trees, resources.folder
     if encoder is None:
         return trees.load_leaf_model("none", "")

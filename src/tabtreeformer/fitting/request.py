@@ -68,7 +68,7 @@ class Request:
     private: bool = False
     """Whether to train with differential privacy."""
     units: NDArray[np.int64] | None = field(default=None, compare=False)
-    """Which rows belong to the same person (N,): floors and halves count persons. None: one row each."""
+    """Which rows belong to the same person (N,): floors and halves count persons. None: each row is a person."""
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:

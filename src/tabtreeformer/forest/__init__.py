@@ -5,7 +5,7 @@ second, and writing a hundred thousand rows takes another. This package never im
 
     tree.py       a tree as arrays: in each node, which ids of one slot go left
     score.py      the smooth part of a slot's dependence on the slots before it
-    boost.py      the same by boosted trees, where they explain more
+    boost.py      the same by boosted trees, if they explain more
     shares.py     how often each id occurs in each leaf
     grow.py       a forest from rows of ids
     write.py      rows of ids from a forest, drawn together

@@ -27,7 +27,7 @@ WIDE = 12
 MAX_CLASSES = 64
 """Maximum number of classes of a category that splits distinguish; the rarest others count as one."""
 SHRINK = 5.0
-"""Rows by which the mean place of a category's value is shrunk towards that of all rows."""
+"""Strength, in rows, of the shrinkage of a category value's mean place towards that of all rows."""
 MAX_ROWS_GROWN = 100_000
 """Number of rows of a large table that splits are chosen on."""
 MIN_ROWS_SHARED = 2_000
@@ -43,7 +43,7 @@ class ForestSettings:
     leaf_rows: int = 20
     """Each share describes at least this many rows."""
     smoothing: float = 2.0
-    """Rows by which the shares of a leaf are shrunk towards those of its parent node."""
+    """Strength, in rows, of the shrinkage of a leaf's shares towards those of its parent node."""
     unseen: float = 0.0
     """Rows added to each id of a slot."""
     scores: bool = True

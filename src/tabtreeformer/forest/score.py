@@ -75,7 +75,7 @@ def fit_score(
 ) -> Score | None:
     """The score that predicts a place between 0 and 1 per row (n,) from the slots before it (n, P).
 
-    None where there is nothing to predict from.
+    None if there is nothing to predict from.
     """
     some = before
     if len(before) > MAX_ROWS_SCORED:

@@ -39,5 +39,5 @@ def build_loss(network: Network, config: TrainConfig) -> Loss:
 
 
 def build_row_losses(network: Network, config: TrainConfig) -> tuple[Loss, int]:
-    """The same loss of each row by itself (B,), and how many tokens of a row it counts."""
+    """The same loss for each row separately (B,), and how many tokens of a row it counts."""
     return network.build_row_losses(config)

@@ -27,7 +27,7 @@ NUGGET = 1e-3
 ITERATIONS, MAX_STEP, MAX_GAIN = 12, 0.5, 2.0
 """Limits of Newton's method, which finds how far to trust the predictions."""
 RIDGE = 1.0
-"""Strength of the ridge that pulls this trust towards none, in rows."""
+"""Strength of the ridge that pulls this trust towards zero, in rows."""
 
 
 class Copula(nn.Module):

@@ -55,7 +55,7 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def build_row_losses(self, config: TrainConfig) -> tuple[Loss, int]:
-        """The same loss of each row by itself (B,), and how many tokens of a row it counts."""
+        """The same loss for each row separately (B,), and how many tokens of a row it counts."""
 
     def start_from(self, rows: Tensor) -> None:
         """Take initial values from the training rows (N, L), if the network has any that come from data."""

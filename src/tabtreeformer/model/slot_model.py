@@ -84,7 +84,7 @@ class SlotModel(Network):
         counts = [
             torch.zeros(slot.size, dtype=torch.int64, device=self.offsets.device) for slot in self.layout.value_slots
         ]
-        for part in torch.split(rows, COUNTED_AT_ONCE):  # all rows may be more than memory holds as wide numbers
+        for part in torch.split(rows, COUNTED_AT_ONCE):  # as wide numbers, all rows may not fit in memory
             local = self._value_ids(part)
             for i, count in enumerate(counts):
                 count += torch.bincount(local[:, i], minlength=len(count))
@@ -242,7 +242,7 @@ class SlotModel(Network):
         return self.row_losses, self.layout.n_values
 
     def start_rows(self, *, cache: bool = True) -> Callable[[Tensor, Tensor | None], Rows]:
-        """The fast way, where the backbone is our own decoder."""
+        """The fast way, if the backbone is our own decoder."""
         steps = SlotSteps.of(self) if cache else None
         if steps is None:
             return super().start_rows(cache=cache)

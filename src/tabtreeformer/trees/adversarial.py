@@ -51,7 +51,7 @@ class Adversarial(LightGBM):
         return np.zeros(features.n_rows, dtype=np.int64)
 
     def to_text(self) -> str:
-        """Return LightGBM's own model text under a line of ours."""
+        """Return LightGBM's own model text under a first line of ours."""
         return MARK + super().to_text()
 
     @classmethod

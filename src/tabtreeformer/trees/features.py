@@ -42,7 +42,7 @@ class Features:
         return int(self.matrix.shape[0])
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Features:
-        """Return the rows asked for, in that order."""
+        """Return the requested rows, in that order."""
         return Features(self.matrix[rows], self.categorical)
 
 
@@ -56,7 +56,7 @@ class Target:
     """None where a number is predicted."""
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Target:
-        """Return the rows asked for, in that order; the classes stay, whether or not all are seen."""
+        """Return the requested rows, in that order; the classes stay the same, even if some no longer occur."""
         return Target(self.values[rows], self.n_classes)
 
 

@@ -28,7 +28,7 @@ class RowEncoder:
 
     codec: TableCodec
     tree_encoder: trees.FeatureEncoder | None
-    """None where there are no trees."""
+    """None if there are no trees."""
     leaf_model: trees.LeafModel
     layout: TokenLayout
 
