@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 """What all rows of a key have in common is written once per key."""
 
 import numpy as np
@@ -55,6 +57,8 @@ def test_conditions_hold_and_rows_of_an_order_still_agree(model):
 def test_it_is_said_and_comes_back_from_a_file(model):
     codec = model.fitted_.codec
     assert any("rows that share 'order_id' have the same 'time', 'name'" in note for note in codec.notes)
+    of_a_law = replace(codec, shared=("time", "time is start"))
+    assert any(note.endswith("rows that share 'order_id' have the same 'time'") for note in of_a_law.notes)
     assert TableCodec.from_json(codec.to_json(), codec.schema).shared == codec.shared
     with pytest.raises(ValueError, match="share a column that there is not"):
         TableCodec.from_json(codec.to_json() | {"shared": ["pie"]}, codec.schema)

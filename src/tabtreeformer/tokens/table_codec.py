@@ -116,8 +116,9 @@ class TableCodec:
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how columns are treated."""
         said = [*self.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in self.rules.texts)]
-        if self._shared_key is not None and self.shared:
-            names = ", ".join(map(repr, self.shared))
+        known = [name for name in self.shared if name in self.laws.schema.names]  # laws learn columns of their own too
+        if self._shared_key is not None and known:
+            names = ", ".join(map(repr, known))
             said.append(f"{LEARNED}: rows that share {self._shared_key.column.name!r} have the same {names}")
         more = (f"… and {len(said) - MAX_SAID:,} more laws",) if len(said) > MAX_SAID else ()
         return (*(codec.note for codec in self.columns if codec.note is not None), *said[:MAX_SAID], *more)
