@@ -1,4 +1,4 @@
-"""Values to ids and back, and the layout of a row's ids."""
+"""Values to ids and back, and the layout of the ids in a row."""
 
 from .codecs.numeric import NumericCodec
 from .layout import BOS, EOS, MASK, Slot, SlotKind, TokenLayout

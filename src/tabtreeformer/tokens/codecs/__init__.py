@@ -1,1 +1,1 @@
-"""One codec per way of writing a column as ids."""
+"""Codecs: one for each way of encoding a column as ids."""

@@ -1,11 +1,11 @@
-"""A numeric column as atoms and intervals: values that repeat keep their own id, the rest share ids of equal mass.
+"""A numeric column as atoms and intervals: repeated values keep their own id, the rest share ids of equal mass.
 
-Plain quantiles smear a value that many rows have (the zeros of a count) over its neighbours. Here any value that fills
-an id by itself is an atom and comes back exactly; values between atoms are cut into intervals of about equal mass and
-come back as a draw inside them, on the column's own grid of decimals.
+Plain quantiles smear a frequent value (the zeros of a count) over its neighbours. Here any value that fills an id by
+itself is an atom and is decoded exactly; values between atoms are cut into intervals of about equal mass and decoded
+as a random draw from the interval, on the column's own grid of decimals.
 
-With a `rare_floor` every id represents at least that many rows, and no end of an interval is the value of a row
-(`data/rare.py`). How people round the numbers of an interval is drawn from shares (`grain.py`).
+With a `rare_floor`, every id represents at least that many rows, and no end of an interval is the value of a row
+(`data/rare.py`). How numbers within an interval are rounded is drawn from learned shares (`grain.py`).
 
 Shapes: `N` values, `Q` ids.
 """
@@ -50,9 +50,9 @@ class AtomCodec(NumberCodec):
     highs: Floats
     """Smallest and largest value of each id, ascending; equal for an atom."""
     protected: bool = False
-    """Whether the ends of intervals lie beside the grid; `low` and `high` then follow from them."""
+    """Whether the ends of intervals lie off the grid; `low` and `high` then follow from them."""
     grain: Grain | None = None
-    """How numbers inside intervals are rounded; None where any multiple of the last decimal is as good as another."""
+    """How numbers inside intervals are rounded; None if all multiples of the last decimal are equally likely."""
 
     @classmethod
     def learn(cls, series: pd.Series, column: Column, config: TokenConfig) -> Self:
@@ -71,7 +71,7 @@ class AtomCodec(NumberCodec):
 
     @classmethod
     def _protected(cls, series: pd.Series, config: TokenConfig) -> Self:
-        """Find atoms and intervals so that each id represents enough rows."""
+        """Find atoms and intervals such that each id represents enough rows."""
         values = series.to_numpy(dtype=np.float64)
         whole = pd.api.types.is_integer_dtype(series.dtype)
         decimals = 0 if whole else grid_decimals(values, config.rare_floor)
@@ -106,7 +106,7 @@ class AtomCodec(NumberCodec):
         return Grain.learn(counts, ids[inside], first, last, whole=self.decimals == 0, floor=floor)
 
     def rounded(self, ids: Ids, low: Floats, high: Floats, rng: np.random.Generator) -> NDArray[Any]:
-        """Numbers between two ends each, rounded as those of their ids are; only for a codec that has a grain."""
+        """Numbers between two ends each, rounded like those of their ids; only for a codec with a grain."""
         assert self.grain is not None
         assert self.decimals is not None
         first, last = (ends.astype(np.int64) for ends in _grid_counts(low, high, self.decimals))
@@ -117,13 +117,13 @@ class AtomCodec(NumberCodec):
 
     @property
     def widths(self) -> Floats:
-        """The length of the numbers that each id represents; 1 for an atom."""
+        """The length of the interval that each id represents; 1 for an atom."""
         step = 0.0 if self.decimals is None or self.protected else 10.0**-self.decimals
         return np.where(self.lows == self.highs, 1.0, self.highs - self.lows + step)
 
     @property
     def atoms(self) -> frozenset[int]:
-        """Ids of a single value."""
+        """Ids of single values."""
         return frozenset(np.flatnonzero(self.lows == self.highs).tolist())
 
     def slots(self, column: int) -> tuple[Slot, ...]:
@@ -132,11 +132,11 @@ class AtomCodec(NumberCodec):
         return (Slot(SlotKind.QUANTILE, column, len(self.lows), self.atoms, centres),)
 
     def encode(self, series: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 1); a value between two ids takes the nearer one."""
+        """Values (N,) → ids (N, 1); a value between two ids gets the nearer one."""
         borders = self.highs[:-1] / 2 + self.lows[1:] / 2
         borders = np.minimum(
             borders, np.nextafter(self.lows[1:], -np.inf)
-        )  # neighbouring numbers have nothing between them
+        )  # there is nothing between neighbouring numbers
         ids: Ids = np.searchsorted(borders, series.to_numpy(dtype=np.float64), side="left").astype(np.int64)
         return ids[:, None]
 
@@ -151,7 +151,7 @@ class AtomCodec(NumberCodec):
         if self.decimals is not None and (high - low).max(initial=0) * 10.0**self.decimals < 2**40:
             with np.errstate(
                 over="ignore", invalid="ignore"
-            ):  # of atoms near the largest float, which stay as they are
+            ):  # from atoms near the largest float, which stay as they are
                 first, last = _grid_counts(low, high, self.decimals)
                 drawn = grid_point(first + np.floor(rng.random(len(ids)) * (last - first + 1)), self.decimals)
             values = np.where(high > low, np.clip(drawn, low, high), low)
@@ -160,7 +160,7 @@ class AtomCodec(NumberCodec):
         return values
 
     def _decode_rounded(self, ids: Ids, rng: np.random.Generator) -> NDArray[Any]:
-        """Atoms as they are, all others rounded."""
+        """Atoms unchanged, all other values rounded."""
         low, high = self.lows[ids], self.highs[ids]
         whole = isinstance(self.low, int)
         values = whole_numbers(low, int(self.low), int(self.high)) if whole else low.copy()
@@ -169,13 +169,13 @@ class AtomCodec(NumberCodec):
         return values
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None]:
-        """Ids that a span reaches into."""
+        """Ids that overlap with a span."""
         return [np.array([any(self._piece(k, span) is not None for span in spans) for k in range(len(self.lows))])]
 
     def draw_within(
         self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Draw evenly from what each row's id and the spans share."""
+        """Draw uniformly from the overlap of each row's id with the spans."""
         drawn = values.copy()
         for k in np.unique(ids[:, -1]):
             own = np.flatnonzero(ids[:, -1] == k)
@@ -184,7 +184,7 @@ class AtomCodec(NumberCodec):
         return drawn
 
     def _piece(self, k: int, span: Span) -> Span | None:
-        """What an id and a span share, on the column's grid; None where there is nothing."""
+        """The overlap of an id and a span, on the column's grid; None if there is none."""
         low, high = max(float(self.lows[k]), span[0]), min(float(self.highs[k]), span[1])
         if low <= high and self.decimals is not None:
             low = float(self.settle(np.array([low]), up=True)[0])
@@ -192,7 +192,7 @@ class AtomCodec(NumberCodec):
         return (low, high) if low <= high else None
 
     def _draw(self, k: int, pieces: list[Span], n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw n values from pieces of an id, evenly, rounded as the column is."""
+        """Draw n values uniformly from pieces of an id, rounded like the column."""
         step = 0.0 if self.decimals is None else 10.0**-self.decimals
         lengths = np.array([high - low + step for low, high in pieces]) + (1e-300 if step == 0 else 0.0)
         chosen = np.array(pieces)[rng.choice(len(pieces), size=n, p=lengths / lengths.sum())]  # (n, 2)
@@ -207,7 +207,7 @@ class AtomCodec(NumberCodec):
         return np.asarray(np.log(self.widths[np.minimum(ids[:, -1], len(self.lows) - 1)]))
 
     def classes(self) -> Labels | None:
-        """Whole numbers with few values, all of which have an id of their own; None for others."""
+        """The values of a whole-number column if they are few and each has its own id; otherwise None."""
         if not isinstance(self.low, int) or len(self.lows) > FEW_CLASSES or (self.lows != self.highs).any():
             return None
         return Labels(tuple(int(value) for value in self.lows))
@@ -257,17 +257,17 @@ class AtomCodec(NumberCodec):
 
 
 def grid_decimals(values: Floats, floor: int) -> int | None:
-    """Decimals of a protected column's grid, which fewer rows than the floor do not make finer."""
+    """Decimals of a protected column's grid; fewer rows than the floor cannot make it finer."""
     return count_decimals(values, spare=min(floor - 1, len(values) // ODD))
 
 
 def _has_counts(lows: Floats, highs: Floats, decimals: int) -> bool:
-    """Whether the grid can be counted in whole numbers of 64 bits."""
+    """Whether grid steps can be counted in 64-bit integers."""
     return float(np.maximum(np.abs(lows), np.abs(highs)).max(initial=0)) * 10.0**decimals < 2.0**62
 
 
 def _grid_counts(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
-    """Steps of the first and last grid point inside each interval; its ends lie on the grid or half a step beside."""
+    """Step numbers of the first and last grid point in each interval; its ends are on the grid or half a step off."""
     scale = 10.0**decimals
     first, last = np.ceil(np.round(low * scale, 3)), np.floor(np.round(high * scale, 3))
     return first, np.maximum(first, last)
@@ -279,7 +279,7 @@ def _grid_points(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floa
 
 
 def _id_starts(counts: Ids, most: int) -> Ids:
-    """Where each id starts among the distinct values: every value alone if they are few, else atoms and intervals."""
+    """Where each id starts among the distinct values: one id per value if few, otherwise atoms and intervals."""
     if len(counts) <= most:
         return np.arange(len(counts))
     mass = counts.sum() / most
@@ -294,7 +294,7 @@ def _id_starts(counts: Ids, most: int) -> Ids:
         stop = place + int(np.argmax(np.append(atom[place:], True)))
         below = np.cumsum(counts[place:stop])
         pieces = max(1, round(below[-1] / mass))
-        # The value at which each share of the rows begins; a value is never in two pieces.
+        # The value at which each share of the rows starts; a value is never in two pieces.
         cuts = np.searchsorted(below, below[-1] * np.arange(pieces) / pieces, side="right")
         starts += (place + np.unique(cuts)).tolist()
         place = stop

@@ -1,7 +1,7 @@
-"""The protocol of a codec. Rooms above use it, and never ask which codec it is.
+"""The codec protocol. The layers above use it without asking which codec it is.
 
-A codec handles values that are present; `ColumnCodec` handles missing ones. A new codec is one file with a class that
-inherits from `Codec`, and one line in `registry.py`.
+A codec handles values that are present; `ColumnCodec` handles missing ones. To add a codec, write one file with a
+subclass of `Codec`, and add one line to `registry.py`.
 
 Shapes: `N` values, `S` ids of a slot.
 """
@@ -38,27 +38,27 @@ class Allowed:
     """What a condition leaves of a column."""
 
     masks: tuple[Mask | None, ...]
-    """For each slot of the column, its allowed ids (S,); None where all are."""
+    """For each slot of the column, its allowed ids (S,); None if all are allowed."""
     spans: tuple[Span, ...] = ()
-    """Where values with an order must lie; empty where any value of an allowed id will do."""
+    """Where ordered values must lie; empty if any value of an allowed id will do."""
 
 
 class Codec(Protocol):
     """Fitted state of the values of one column."""
 
     name: ClassVar[str]
-    """What the codec is called in a model file."""
+    """The codec's name in a model file."""
     kinds: ClassVar[tuple[str, ...]]
-    """Kinds of columns that it codes."""
+    """Kinds of columns that it encodes."""
     scheme: ClassVar[str | None] = None
-    """The `tokens.scheme` that it belongs to; None where it belongs to all."""
+    """The `tokens.scheme` that it belongs to; None if it belongs to all."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self | None:
-        """Fit values as `Column.read` gives them; None leaves the column to the next codec of the registry."""
+        """Fit values as returned by `Column.read`; None leaves the column to the next codec in the registry."""
 
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """The slots of the column at this index; none by default, where there is nothing to learn."""
+        """The slots of the column at this index; by default none, for columns with nothing to learn."""
         return ()
 
     def encode(self, values: pd.Series) -> Ids:
@@ -66,7 +66,7 @@ class Codec(Protocol):
         return np.empty((len(values), 0), dtype=np.int64)
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Any ids within the slots (N, slots) → plain values (N,); `rows` numbers what must not repeat in a table."""
+        """Any valid ids (N, slots) → plain values (N,); `rows` numbers values that must not repeat in a table."""
 
     def to_json(self) -> Any:
         """Plain data."""
@@ -75,10 +75,10 @@ class Codec(Protocol):
     def from_json(cls, data: Any) -> Self:
         """Inverse of `to_json`."""
 
-    # ---- what queries ask; the defaults are right for most codecs
+    # ---- for queries; the defaults suit most codecs
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
-        """What a condition other than `missing` leaves, or an error that says why it leaves nothing."""
+        """What a condition other than `missing` allows, or an error that says why it allows nothing."""
         return self.anything()
 
     def anything(self) -> Allowed:
@@ -88,19 +88,19 @@ class Codec(Protocol):
     def draw_within(
         self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Values inside the spans, for ids that a span reaches into; `values` were drawn from the ids alone."""
+        """Values inside the spans, for ids that overlap with a span; `values` were drawn from the ids alone."""
         return values
 
     def bounds(self) -> Bounds | None:
-        """What a column with an order may hold; None where there is no order."""
+        """The values that an ordered column may have; None if there is no order."""
         return None
 
     def known_values(self) -> Labels | None:
-        """The values that have an id of their own, in the order of their ids; None for values with an order."""
+        """The values with their own id, in id order; None for ordered values."""
         return None
 
     def classes(self) -> Labels | None:
-        """Values that act as classes: every other one is protected or was never seen. None where there are none."""
+        """Values that act as classes: all others are protected or were never seen. None if there are no classes."""
         return None
 
     def can_encode(self, values: pd.Series) -> Mask:
@@ -108,13 +108,13 @@ class Codec(Protocol):
         return np.ones(len(values), dtype=bool)
 
     def unnamed_ids(self) -> tuple[int, ...]:
-        """Ids that represent a group of values, none of which is kept."""
+        """Ids that represent a group of values, none of which is stored."""
         return ()
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how much each row's ids represent (N,), by which their probability is divided; 0 for one value.
+        """Log of the width that each row's ids represent (N,), by which probabilities are divided; 0 for one value.
 
-        For numbers that is a length in their own unit; for times and durations a number of steps of the clock.
+        For numbers it is a length in their own unit; for times and durations, a number of clock steps.
         """
         return np.zeros(len(ids))
 
@@ -123,11 +123,11 @@ class Codec(Protocol):
         return None
 
     def tail_scales(self) -> tuple[float, float]:
-        """How fast values thin out below and above the learned range, in their own unit; 1 where there is no order."""
+        """How fast values thin out below and above the learned range, in their own unit; 1 if there is no order."""
         return 1.0, 1.0
 
     def has_protected_range(self) -> bool:
-        """Whether both ends of the range follow from intervals that enough rows support."""
+        """Whether both ends of the range come from intervals with enough rows."""
         return False
 
     def is_constant(self) -> bool:
@@ -139,11 +139,11 @@ class Codec(Protocol):
         return False
 
     def owners(self, rows: RowNumbers) -> RowNumbers:
-        """The number of each row's owner: its own, or that of a key that several rows share."""
+        """The number of each row's owner: its own, or that of a key shared by several rows."""
         return rows
 
     def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Whom each row is about (N,), as made-up names tell people apart; None where the column does not say."""
+        """The category of the person in each row (N,) that made-up names follow; None if the column has none."""
         return None
 
     def longest_text(self) -> int:
@@ -151,5 +151,5 @@ class Codec(Protocol):
         return 0
 
     def note(self) -> str | None:
-        """What the user should know about how the column is treated."""
+        """What the user should know about how the column is handled."""
         return None

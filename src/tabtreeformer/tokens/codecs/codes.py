@@ -1,9 +1,9 @@
 """Codes of several patterns in one column: tickets such as `PC 17599`, `113803` and `A/5 21171`.
 
-Texts are grouped by their signs, the length of their digits and the letters that they begin with; each group that
-enough texts have is a pattern of its own, and which of them fits a row is learned. Numbers go on after the largest of
-their group, as in `patterns.py`. Where no larger number has as many digits (`N123AB` of aircraft, number plates), texts
-are drawn from the part of all texts of that form in which none was learned from.
+Texts are grouped by their punctuation, the number of digits and their first letters; each group with enough texts has
+its own pattern, and the model learns which pattern fits a row. Numbers continue after the largest of their group, as
+in `patterns.py`. If no larger number has the same number of digits (aircraft such as `N123AB`, number plates), texts
+are drawn from a part of all texts of that form that contains none of the learned ones.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MAX_PATTERNS = 12
 MIN_COVERED = 0.8
 """Share of the texts that the patterns must explain."""
 MIN_NUMBERED = 0.5
-"""Share of the texts that must have a digit; others are language."""
+"""Share of the texts that must contain a digit; otherwise they are natural language."""
 MAX_WORD, MAX_LENGTH = 6, 24
-"""Letters in a row, and characters in all, of a code; longer ones are language."""
+"""Maximum consecutive letters, and total characters, of a code; anything longer is natural language."""
 MIN_ROOM = 100
-"""Minimum number of new texts of a pattern: numbers of as many digits above the largest, or texts of the free part."""
+"""Minimum number of new texts of a pattern: larger numbers with as many digits, or texts of the free part."""
 
 Signature = tuple[str, ...]
 
@@ -48,14 +48,14 @@ class Form:
 
     @classmethod
     def learn(cls, template: str, texts: Sequence[str]) -> Form | None:
-        """The part of the form in which none of the texts lies; None where it has too little room."""
+        """A part of the form that contains none of the texts; None if it has too little room."""
         form = Template(template)
         part = Part.roomiest(map(form.place, texts), form.size, np.random.default_rng(0))
         return cls(template, part) if form.size // part.n_classes >= MIN_ROOM else None
 
     @property
     def room(self) -> int:
-        """Texts of the part."""
+        """Number of texts in the part."""
         return (Template(self.template).size - self.part.chosen - 1) // self.part.n_classes + 1
 
     def fits(self, text: str) -> bool:
@@ -74,7 +74,7 @@ class Form:
 
     @property
     def longest(self) -> int:
-        """Characters of every text."""
+        """Number of characters of every text."""
         return len(Template(self.template).letters)
 
     def to_json(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Form:
 
 
 FREE = "01A"
-"""Letters of a template that stand for digits, digits without 0, and capitals."""
+"""Letters of a template that represent digits, nonzero digits and capital letters."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,13 @@ class Codes:
 
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Codes | None:
-        """The patterns of nearly all distinct texts; None where they are language, or have too many."""
+        """The patterns of nearly all distinct texts; None if they are language or have too many patterns."""
         codes = [text for text in texts if _is_code(text)]
         numbered = sum(any(c in string.digits for c in text) for text in codes)
         if len(codes) < MIN_COVERED * len(texts) or numbered < MIN_NUMBERED * len(texts):
             return None
         left, found = codes, list[tuple[int, Pattern | Form]]()
-        for detail in (2, 1, 0):  # first by letters and lengths, then what is left by lengths, then by signs alone
+        for detail in (2, 1, 0):  # first by letters and lengths, then the rest by lengths, then by punctuation only
             if detail == 0:
                 forms, left = _forms(left, codes, max(floor, 2))
                 found += forms
@@ -137,11 +137,11 @@ class Codes:
         return len(self.patterns)
 
     def form_of(self, text: str) -> int:
-        """The first pattern that a text has; the most frequent where it has none."""
+        """The first pattern that a text matches; the most frequent one if it matches none."""
         return next((place for place, pattern in enumerate(self.patterns) if pattern.fits(text)), 0)
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
-        """One text per row, of the pattern that is given."""
+        """One text per row, of the given pattern."""
         chosen = np.zeros(len(rows), dtype=np.int64) if forms is None else np.minimum(forms, self.n_forms - 1)
         texts = np.empty(len(rows), dtype=object)
         for place, pattern in enumerate(self.patterns):
@@ -158,7 +158,7 @@ class Codes:
 
     @property
     def longest(self) -> int:
-        """Characters of the longest text, running numbers aside."""
+        """Characters of the longest text, ignoring running numbers."""
         return max(pattern.longest for pattern in self.patterns)
 
     def to_json(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Codes:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text is short, of plain signs, without long words, and no sentence: `note 3 on Ann` names somebody."""
+    """Whether a text is short and plain, without long words, and not a sentence: `note 3 on Ann` names somebody."""
     stretches = split_text(text)
     plain = bool(stretches) and text.isascii() and text.isprintable() and len(text) <= MAX_LENGTH
     plain = plain and sum(word.isalpha() for word in text.split()) <= 1
@@ -184,7 +184,7 @@ def _is_code(text: str) -> bool:
 
 
 def _signature(text: str, detail: int) -> Signature:
-    """What texts of one pattern share: signs; with detail 1 the length of digits, with 2 the first letters too."""
+    """What texts of one pattern share: punctuation; with detail 1 also digit counts, with 2 also the first letters."""
     words = split_text(text)
     first = next((place for place, own in enumerate(words) if own.isalpha()), None)
     return tuple(
@@ -198,7 +198,7 @@ def _signature(text: str, detail: int) -> Signature:
 
 
 def _grouped(texts: Sequence[str], detail: int) -> dict[Signature, list[str]]:
-    """Texts by their signature."""
+    """Texts grouped by their signature."""
     groups = defaultdict(list)
     for text in texts:
         groups[_signature(text, detail)].append(text)
@@ -206,7 +206,7 @@ def _grouped(texts: Sequence[str], detail: int) -> dict[Signature, list[str]]:
 
 
 def _forms(left: list[str], codes: Sequence[str], least: int) -> tuple[list[tuple[int, Form]], list[str]]:
-    """Forms that enough texts share and that have room, first those with the letters they begin with; other texts."""
+    """Forms with enough texts and room, first those with fixed initial letters; and the remaining texts."""
     found: list[tuple[int, Form]] = []
     alike = defaultdict[str, list[str]](list)
     for text in codes:
@@ -218,7 +218,7 @@ def _forms(left: list[str], codes: Sequence[str], least: int) -> tuple[list[tupl
         left = []
         for template, own in groups.items():
             known = alike[_template(own[0], begin=False)]
-            # Small letters make up words more often than codes.
+            # Lower-case letters are more often part of words than of codes.
             is_code = len(own) >= least and not any(letter.islower() for letter in template)
             form = Form.learn(_narrowed(template, own), known) if is_code else None
             if form is None:
@@ -229,7 +229,7 @@ def _forms(left: list[str], codes: Sequence[str], least: int) -> tuple[list[tupl
 
 
 def _template(text: str, *, begin: bool) -> str:
-    """The form of a text: signs are fixed, and the letters that it begins with if asked for."""
+    """The form of a text: punctuation is fixed, and with `begin` the initial letters too."""
     first = re.match(r"[A-Za-z]*", text)
     fixed = first.end() if begin and first else 0
     free = (re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", c)) for c in text[fixed:])
@@ -237,7 +237,7 @@ def _template(text: str, *, begin: bool) -> str:
 
 
 def _narrowed(template: str, texts: Sequence[str]) -> str:
-    """The same with the letters that all texts share, and no 0 before the first number if no text has one there."""
+    """The template with letters shared by all texts fixed, and no leading 0 in the first number if no text has one."""
     letters = re.findall(r"\\.|.", template)
     number = letters.index("0") if "0" in letters else None
     for place, letter in enumerate(letters):
@@ -250,7 +250,7 @@ def _narrowed(template: str, texts: Sequence[str]) -> str:
 
 
 def _beyond(pattern: Pattern, texts: Sequence[str]) -> Pattern:
-    """The pattern with numbers above those of all texts that look like it, also those of patterns of their own."""
+    """The pattern with numbers above those of all similar texts, including texts with a pattern of their own."""
     if pattern.counter is None:
         return pattern
     last = max(int(split_text(text)[pattern.counter]) for text in texts)

@@ -1,13 +1,13 @@
-"""One column of the table to ids and back, whatever its kind; missing values have an id of their own.
+"""One column of the table to ids and back, whatever its kind; missing values have their own id.
 
-What a missing value becomes, by the first slots of the column:
+How a missing value is encoded, depending on the first slot of the column:
 
     category, or interval of a number   one more id; for a number it is an atom
     bin (the paper's numbers)           one more bin; the quantile is 0 and means nothing
     no slot (keys)                      a category of two ids: present, or missing
 
-All further slots of a missing value hold 0 and mean nothing. With a `rare_floor`, fewer missing values than that have
-no id: they are encoded as the most common ids of the column, and are never written.
+All other slots of a missing value are 0 and mean nothing. With a `rare_floor`, fewer missing values than that get no
+id: they are encoded as the most common ids of the column, and are never written.
 
 Shapes: `N` values, `S` ids of a slot.
 """
@@ -43,7 +43,7 @@ class ColumnCodec:
     inner: Codec
     missing: bool
     common: tuple[int, ...] | None = None
-    """Ids of a missing value where too few rows have one; None otherwise."""
+    """Ids that encode a missing value if too few rows have one; otherwise None."""
 
     @classmethod
     def learn(cls, series: pd.Series, column: Column, config: TokenConfig) -> ColumnCodec:
@@ -57,7 +57,7 @@ class ColumnCodec:
                 f"infer the schema again"
             )
         if column.kind != CONSTANT and 0 < len(there) < min(config.rare_floor, len(series)):
-            return cls(column, ConstantCodec(None), True)  # too few values to learn any: all are missing
+            return cls(column, ConstantCodec(None), True)  # too few values to learn any: treat all as missing
         inner = learn_codec(values, column, config)
         if not 0 < gaps < config.rare_floor or column.kind == CONSTANT:
             return cls(column, inner, gaps > 0)
@@ -86,7 +86,7 @@ class ColumnCodec:
 
     @property
     def missing_id(self) -> int:
-        """The id of a missing value in the column's first slot, where there may be any."""
+        """The id of a missing value in the column's first slot, if values may be missing."""
         return self._inner_slots[0].size if self._inner_slots else 1
 
     def encode(self, series: pd.Series) -> Ids:
@@ -111,16 +111,16 @@ class ColumnCodec:
     def decode(
         self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None
     ) -> tuple[NDArray[Any], Mask]:
-        """Any ids within the slots → plain values (N,) and where they are missing (N,)."""
+        """Any valid ids (N, width) → plain values (N,) and where they are missing (N,)."""
         gaps = np.full(len(ids), self.inner.is_empty())
         if self.missing and not self.inner.is_constant():
             gaps = ids[:, 0] == self.missing_id
-            # The slots of a missing value may hold anything, and 0 can always be decoded.
+            # The slots of a missing value may contain anything, but 0 can always be decoded.
             ids = np.where(gaps[:, None], 0, ids)
         return self.inner.decode(ids[:, : len(self._inner_slots)], rng, rows), gaps
 
     def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Whom each row is about (N,), where the column says; any form where it is missing."""
+        """The category of the person in each row (N,), if the column has one; arbitrary for missing values."""
         own = ids[:, : len(self._inner_slots)]
         if self.missing and own.shape[1]:
             own = np.where((ids[:, 0] == self.missing_id)[:, None], 0, own)
@@ -128,21 +128,21 @@ class ColumnCodec:
 
     @property
     def bounds(self) -> Bounds:
-        """What a column with an order may hold."""
+        """The values that an ordered column may have."""
         bounds = self.inner.bounds()
         assert bounds is not None
         return bounds
 
     @property
     def note(self) -> str | None:
-        """What the user should know about how the column is treated."""
+        """What the user should know about how the column is handled."""
         note = self.inner.note()
         return None if note is None else f"{self.column.name!r}: {note}"
 
     # ---- conditions and likelihoods
 
     def allow(self, condition: Condition) -> Allowed:
-        """What a condition leaves of the column, or an error that says why it leaves nothing."""
+        """What a condition allows in the column, or an error that says why it allows nothing."""
         if condition.operator == "missing":
             return self._allow_missing(condition)
         allowed = self.inner.allow(condition, self.column)
@@ -168,7 +168,7 @@ class ColumnCodec:
     def move_into(
         self, allowed: Allowed, ids: NDArray[Any], values: NDArray[Any], gaps: Mask, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Move decoded values of allowed ids into the spans; values that are inside stay as they are."""
+        """Move decoded values of allowed ids into the spans; values already inside stay unchanged."""
         outside = np.flatnonzero(~_inside(values, allowed.spans) & ~gaps) if allowed.spans else np.empty(0, np.int64)
         if not len(outside):
             return values
@@ -180,7 +180,7 @@ class ColumnCodec:
     def meets(self, allowed: Allowed, series: pd.Series) -> Mask:
         """Which values of a column meet the condition that `allowed` came from."""
         if not self.missing and self.common is None and series.isna().any():
-            # A law has emptied a column that is learned without gaps: no value meets no condition.
+            # A law has emptied a column learned without gaps: a missing value meets no condition.
             whole = series.notna().to_numpy()
             met = np.zeros(len(series), dtype=bool)
             met[whole] = self.meets(allowed, series[whole])
@@ -192,13 +192,13 @@ class ColumnCodec:
                 met &= mask[ids[:, place]]
         if allowed.spans:
             there = series.notna().to_numpy()
-            bounds = self.bounds  # a value beyond them counts as the nearest that the column may hold
+            bounds = self.bounds  # a value beyond them counts as the nearest one the column may have
             values = np.clip(self.column.read(series[there]).to_numpy(), bounds.low, bounds.high)
             met[there] &= _inside(values, allowed.spans)
         return met
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how much each row's ids represent (N,); 0 for a missing value."""
+        """Log of the width that each row's ids represent (N,); 0 for a missing value."""
         if not self._inner_slots:
             return np.zeros(len(ids))
         logs = self.inner.log_widths(ids[:, : len(self._inner_slots)])
@@ -223,7 +223,7 @@ class ColumnCodec:
 
 
 def _inside(values: NDArray[Any], spans: tuple[Span, ...]) -> Mask:
-    """Which values lie in a span (N,)."""
+    """Which values are inside a span (N,)."""
     inside = np.zeros(len(values), dtype=bool)
     for low, high in spans:
         inside |= (values >= low) & (values <= high)
@@ -231,7 +231,7 @@ def _inside(values: NDArray[Any], spans: tuple[Span, ...]) -> Mask:
 
 
 def _ids_of(codec: ColumnCodec, ids: Any) -> tuple[int, ...]:
-    """Ids of one value, if the column has them."""
+    """The ids of one value, if the column has any."""
     sizes = [slot.size for slot in codec.slots(0)]
     if len(ids) != len(sizes) or not all(type(i) is int and 0 <= i < n for i, n in zip(ids, sizes, strict=True)):
         raise ValueError(f"column {codec.column.name!r} encodes missing values as ids that it does not have")

@@ -27,7 +27,7 @@ _TESTS = {"eq": op.eq, "ne": op.ne, "lt": op.lt, "le": op.le, "gt": op.gt, "ge":
 
 @dataclass(frozen=True)
 class ConstantCodec(Codec):
-    """One value in every row, or none in any."""
+    """The same value in every row, or none at all."""
 
     name: ClassVar[str] = "constant"
     kinds: ClassVar[tuple[str, ...]] = (CONSTANT,)
@@ -36,7 +36,7 @@ class ConstantCodec(Codec):
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
-        """Take the value; a second one is an error."""
+        """Store the value; a second one is an error."""
         distinct = values.unique().tolist()
         if len(distinct) > 1:
             raise SchemaError(
@@ -66,7 +66,7 @@ class ConstantCodec(Codec):
         return Allowed(())
 
     def bounds(self) -> Bounds:
-        """No limits: where too few rows had a value, none is written."""
+        """No limits: if too few rows had a value, none is written."""
         return Bounds(lambda values, up: values, -np.inf, np.inf, None)
 
     def is_constant(self) -> bool:

@@ -1,10 +1,10 @@
-"""The grain of a number: how people round it, as shares of steps.
+"""The grain of a number: how people round it, expressed as shares of steps.
 
-Prices are mostly whole thousands, some are to the hundred, few to the dollar; fares come in half dollars, goods end in
-.99, times are multiples of five minutes. Values inside an interval are drawn from a mixture: a step is chosen by its
-share, then one of its multiples inside the interval. Only the shares are learned, over long runs of intervals: no value
-is kept. Everything counts in the column's last decimal, in whole numbers of 64 bits, so that nothing is lost beyond
-2^53.
+Prices are mostly whole thousands, some are given to the hundred, few to the dollar; fares come in half dollars, retail
+prices end in .99, times are multiples of five minutes. Values inside an interval are drawn from a mixture: a step is
+chosen by its share, then one of its multiples inside the interval. Only the shares are learned, over long runs of
+intervals: no value is stored. Everything is counted in units of the column's last decimal, as 64-bit integers, so that
+nothing is lost beyond 2^53.
 
 Shapes: `N` values, `S` steps, `R` ranges of ids.
 """
@@ -23,28 +23,28 @@ Counts = NDArray[np.int64]
 
 MAX_STEPS = 10
 MIN_GAIN = 12.0
-"""Minimum gain in nats of a further step."""
+"""Minimum gain from an additional step, in nats."""
 MIN_SHARE, MIN_ENDING = 0.005, 0.02
-"""… and minimum share of rows that it explains; the same for an ending such as .99."""
+"""… and minimum share of rows that it explains; likewise for an ending such as .99."""
 SEARCHED, FITTED = 4_000, 20_000
-"""Maximum rows in which steps are searched, and to which shares are fitted."""
+"""Maximum rows for finding steps, and for fitting shares."""
 ROWS_PER_RANGE, MAX_RANGES = 400, 8
-"""Shares are those of ranges of ids with at least this many rows."""
+"""Shares are fitted per range of ids: minimum rows of a range, and maximum ranges."""
 PRIOR_ROWS = 20.0
-"""Rows of the whole column's shares that join those of a range."""
+"""Weight, in rows, of the whole column's shares when fitting those of a range."""
 MANTISSAS = (10, 20, 25, 50)
 CLOCK = (12, 15, 24, 30, 60, 120, 300, 600, 900, 1800, 3600)
-"""Steps of clocks and dozens, for whole numbers."""
+"""Steps from clocks and dozens, for whole numbers."""
 ENDINGS = (10, 100, 1000)
-"""Steps whose remainder many values may share, e.g. 99 of 100; longer remainders would be values."""
+"""Steps whose remainder many values may share, e.g. 99 modulo 100; longer remainders would reveal values."""
 MAX_COUNT = 2**62
 LARGEST_FLOAT = 2**53
-"""Beyond this a float does not hold every whole number."""
+"""Beyond this, a float cannot represent every whole number."""
 
 
 @dataclass(frozen=True)
 class Grain:
-    """Steps in counts of the last decimal, and how often each is used in each range of ids."""
+    """Steps in units of the last decimal, and how often each is used in each range of ids."""
 
     steps: tuple[int, ...]
     offsets: tuple[int, ...]
@@ -58,16 +58,16 @@ class Grain:
     def learn(
         cls, counts: Counts, ids: Counts, first: Counts, last: Counts, *, whole: bool, floor: int
     ) -> Grain | None:
-        """Find the steps of values (N,) in the intervals of their ids; None where there is only the last decimal.
+        """Find the steps of values (N,) in the intervals of their ids; None if the last decimal is the only step.
 
-        `first` and `last` are the ends of each id's interval, in counts; values of atoms are left out beforehand.
+        `first` and `last` are the ends of each id's interval, in counts; values of atoms must be excluded beforehand.
         """
         largest = np.abs(counts).max(initial=0)
         if len(counts) < max(10 * floor, 50) or largest > MAX_COUNT:
             return None
         few = _some(len(counts), SEARCHED)
         steps = _search(counts[few], first[ids[few]], last[ids[few]], whole=whole)
-        if len(steps) < 2:  # every number is equally likely, but beyond 2^53 floats cannot hold odd ones
+        if len(steps) < 2:  # every number is equally likely, but beyond 2^53 floats cannot represent odd ones
             return cls((1,), (0,), (0,), ((1.0,),)) if largest > LARGEST_FLOAT else None
         some = _some(len(counts), FITTED)
         counts, ids = counts[some], ids[some]
@@ -84,7 +84,7 @@ class Grain:
         return cls(tuple(steps[k][0] for k in kept), tuple(steps[k][1] for k in kept), tuple(starts.tolist()), lines)
 
     def draw(self, ids: Counts, first: Counts, last: Counts, rng: np.random.Generator) -> Counts:
-        """Draw one count from first to last (N,) for each id; where no step has a multiple there, any count."""
+        """Draw one count from first to last (N,) for each id; any count if no step has a multiple there."""
         shares = np.array(self.shares)[np.searchsorted(np.array(self.starts), ids, side="right") - 1]  # (N, S)
         starts, sizes = _multiples(first, last, self._steps)
         weights = np.where(sizes > 0, shares + 1e-12, 0.0)
@@ -111,7 +111,7 @@ class Grain:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Grain:
-        """Inverse of `to_json`; shares and steps that cannot be drawn from are refused."""
+        """Inverse of `to_json`; unusable shares and steps are rejected."""
         steps, offsets, starts = (tuple(int(i) for i in data[name]) for name in ("steps", "offsets", "starts"))
         shares = tuple(tuple(float(share) for share in line) for line in data["shares"])
         sound = len(steps) == len(offsets) and len(starts) == len(shares) > 0 and starts[0] == 0
@@ -127,7 +127,7 @@ def _some(n_rows: int, most: int) -> Counts:
 
 
 def _starts(ids: Counts) -> Counts:
-    """First ids of ranges that hold about the same number of rows, and enough of them."""
+    """First ids of ranges with about the same, and a sufficient, number of rows."""
     enough = len(ids) / int(np.clip(len(ids) // ROWS_PER_RANGE, 1, MAX_RANGES))
     starts, rows = [0], 0
     for place, own in enumerate(np.bincount(ids).tolist()):
@@ -144,7 +144,7 @@ def _starts(ids: Counts) -> Counts:
 
 
 def _multiples(first: Counts, last: Counts, steps: list[tuple[int, int]]) -> tuple[Counts, Counts]:
-    """For each interval and step: the first multiple inside, in steps, and how many there are; (N, S) each."""
+    """For each interval and step: the first multiple inside, in steps, and the number of multiples; (N, S) each."""
     lows = np.stack([-((offset - first) // step) for step, offset in steps], axis=1)
     highs = np.stack([(last - offset) // step for step, offset in steps], axis=1)
     return lows, np.maximum(highs - lows + 1, 0)
@@ -154,21 +154,21 @@ def _densities(
     counts: Counts, first: Counts, last: Counts, steps: list[tuple[int, int]]
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Probability of each value under each step, and which steps have a multiple in its interval; (N, S) each."""
-    first, last = np.minimum(first, counts), np.maximum(last, counts)  # rows a little outside count as inside
+    first, last = np.minimum(first, counts), np.maximum(last, counts)  # rows slightly outside count as inside
     sizes = _multiples(first, last, steps)[1]
     hits = np.stack([(counts - offset) % step == 0 for step, offset in steps], axis=1)
     return np.where(hits, 1.0 / np.maximum(sizes, 1), 0.0), sizes > 0
 
 
 def _shares(density: Floats, fits: NDArray[np.bool_], start: Floats, prior: float) -> Floats:
-    """Shares of the steps that make the values most likely, where steps without a multiple have no share."""
+    """Maximum-likelihood shares of the steps; steps without a multiple have no share."""
     shares = np.maximum(start, 1e-9)
     for _ in range(60):
         weights = np.where(fits, shares, 0.0)
         weights = weights / np.maximum(weights.sum(1, keepdims=True), 1e-300)
         likely = weights * density
         likely = likely / np.maximum(likely.sum(1, keepdims=True), 1e-300)
-        # A share grows where more values belong to its step than are drawn from it.
+        # A share grows if more values belong to its step than would be drawn from it.
         grown = shares * (likely.sum(0) + prior * start) / np.maximum(weights.sum(0) + prior * shares, 1e-300)
         grown /= grown.sum()
         if np.abs(grown - shares).max() < 1e-6:
@@ -177,11 +177,11 @@ def _shares(density: Floats, fits: NDArray[np.bool_], start: Floats, prior: floa
     return np.asarray(shares)
 
 
-# ---- which steps there are
+# ---- finding the steps
 
 
 def _search(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list[tuple[int, int]]:
-    """Steps that make the values more likely, the best first, from the last decimal on."""
+    """Steps that make the values more likely: the last decimal, then the others, best first."""
     steps = [(1, 0)]
     options = _candidates(counts, first, last, whole=whole)
     if not options:
@@ -194,7 +194,7 @@ def _search(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list
         now = (columns[:, used] * weights).sum(1) / np.maximum(weights.sum(1), 1e-300)
         best, gained = -1, MIN_GAIN
         for place in range(len(options)):
-            # Only intervals that contain a multiple are evidence about a step; narrow ones mostly contain none.
+            # Only intervals that contain a multiple say anything about a step; narrow ones mostly contain none.
             own = fits[:, 1 + place]
             if 1 + place in used or not own.any():
                 continue
@@ -210,7 +210,7 @@ def _search(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list
 
 
 def _gain(now: Floats, density: Floats) -> tuple[float, float]:
-    """Nats by which a further step makes the values more likely, and its share."""
+    """Gain in log-likelihood from an additional step, in nats, and its share."""
     share = 0.3
     for _ in range(12):
         likely = share * density
@@ -219,7 +219,7 @@ def _gain(now: Floats, density: Floats) -> tuple[float, float]:
 
 
 def _candidates(counts: Counts, first: Counts, last: Counts, *, whole: bool) -> list[tuple[int, int]]:
-    """Steps of which more values are multiples than by chance, and endings that many values share."""
+    """Steps with more multiples among the values than expected by chance, and endings that many values share."""
     reach = float(np.quantile(last - first + 1, 0.9)) * 10
     steps = [m * 10**k // 10 for k in range(19) for m in MANTISSAS if m * 10**k % 10 == 0]
     steps = sorted({*steps, *(CLOCK if whole else ())} - {1})

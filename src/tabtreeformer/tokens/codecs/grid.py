@@ -13,7 +13,7 @@ from .base import Floats
 
 
 def settled(values: NDArray[Any], bounds: Bounds, *, up: bool) -> Any:
-    """Move numbers to the nearest that a numeric column may hold, upwards or downwards."""
+    """Move numbers up or down to the nearest one that a numeric column may have."""
     numbers = values.astype(np.float64)
     if bounds.decimals is not None:
         near = np.round(numbers, bounds.decimals)
@@ -26,7 +26,7 @@ def settled(values: NDArray[Any], bounds: Bounds, *, up: bool) -> Any:
 
 
 def next_to(value: float, decimals: int | None, *, up: bool) -> float:
-    """A number just above or below: half a step of the grid, or the next float where there is no grid."""
+    """A number just above or below: half a grid step away, or the next float if there is no grid."""
     if decimals is None:
         return math.nextafter(value, math.inf if up else -math.inf)
     half = 0.5 * 10.0**-decimals
@@ -34,14 +34,14 @@ def next_to(value: float, decimals: int | None, *, up: bool) -> float:
 
 
 def grid_point(count: Floats, decimals: int) -> Floats:
-    """The number that this many steps of the last decimal make."""
+    """The number at this many steps of the last decimal."""
     points: Floats = np.round(count / 10.0**decimals, decimals)
     return points
 
 
 def whole_numbers(values: Floats, low: int, high: int) -> NDArray[Any]:
-    """Cast to integers inside [low, high]; a plain cast overflows at the ends of the 64-bit types."""
-    # Ends that were computed as floats may be just beyond the type: 2^63 - 1 is 2^63 there.
+    """Cast to integers within [low, high]; a plain cast overflows at the limits of the 64-bit types."""
+    # Ends computed as floats may be just outside the type: 2^63 - 1 becomes 2^63.
     dtype = np.uint64 if low >= 0 and high > np.iinfo(np.int64).max else np.int64
     low, high = (min(max(end, int(np.iinfo(dtype).min)), int(np.iinfo(dtype).max)) for end in (low, high))
     inner = np.rint(np.clip(values, float(low), float(high)))

@@ -1,7 +1,7 @@
 """Keys that several rows share: the sales of one house, the orders of one customer.
 
-Rows are cut into cycles of fifty keys. Which rows of a cycle share a key depends on the seed of the call alone, so
-that parts of a table can be written anywhere.
+Rows are cut into cycles of fifty keys. Which rows of a cycle share a key depends only on the seed of the call, so
+parts of a table can be written anywhere.
 
 What all rows of a key have in common (the sex of a patient, the time of an order) is written once per key.
 """
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from .row_numbers import RowNumbers
 
 CYCLE = 50
-"""Keys per cycle: few, so that rows that share a key are near each other even where few rows are written."""
+"""Keys per cycle: few, so that rows sharing a key are close together even if few rows are written."""
 MAX_ROWS = 20
-"""Rows of a key that are counted one by one."""
+"""Keys with more rows than this are counted as having this many."""
 MIN_SHARED, MIN_EVIDENCE = 0.98, 30.0
-"""Minimum share of further rows of a key that agree with its first, and minimum evidence against chance, in nats."""
+"""Minimum share of a key's other rows that agree with its first, and minimum evidence against chance, in nats."""
 
 
 def learn_repeats(values: pd.Series, floor: int) -> tuple[float, ...]:
-    """Shares of keys with one row, two, three …; empty where none repeats, or too few to estimate them."""
+    """Shares of keys with one, two, three … rows; empty if none repeats, or too few to estimate the shares."""
     sizes = np.minimum(values.value_counts().to_numpy(), MAX_ROWS)
     counts = np.bincount(sizes, minlength=2)[1:]
-    for place in range(len(counts) - 1, 0, -1):  # numbers that too few keys have count as the next smaller one
+    for place in range(len(counts) - 1, 0, -1):  # sizes with too few keys count as the next smaller size
         if counts[place] < max(floor, 1):
             counts[place - 1] += counts[place]
             counts[place] = 0
@@ -48,7 +48,7 @@ def shared_numbers(rows: RowNumbers, repeats: tuple[float, ...]) -> RowNumbers:
 
 
 def learn_shared(keys: pd.Series, columns: pd.DataFrame, floor: int) -> tuple[str | int, ...]:
-    """Columns that all rows of a key have in common, apart from errors."""
+    """Columns with the same value in all rows of a key, apart from errors."""
     owner, first, further = _first_rows(pd.factorize(keys)[0])
     found = []
     for name in columns.columns:
@@ -62,7 +62,7 @@ def learn_shared(keys: pd.Series, columns: pd.DataFrame, floor: int) -> tuple[st
 
 
 def with_shared(columns: pd.DataFrame, names: Sequence[str | int], keys: RowNumbers) -> pd.DataFrame:
-    """Rows that have in common what the first row of their key has."""
+    """Rows whose shared columns are copied from the first row of their key."""
     owner, first, further = _first_rows(np.unique(keys.numbers, return_inverse=True)[1])
     if not len(further) or not names:
         return columns
@@ -75,6 +75,6 @@ def with_shared(columns: pd.DataFrame, names: Sequence[str | int], keys: RowNumb
 
 
 def _first_rows(owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The key of each row by its number, the first row of each key, and the rows that are not the first of theirs."""
+    """The key number of each row, the first row of each key, and all rows that are not the first of their key."""
     first = np.unique(owner, return_index=True)[1]
     return owner, first, np.setdiff1d(np.arange(len(owner)), first)

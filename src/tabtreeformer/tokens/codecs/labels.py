@@ -1,4 +1,4 @@
-"""Values from a list: one id per value, and with a floor one for all that are rare."""
+"""Values from a list: one id per value, and with a floor, one id for all rare ones."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 OTHER = "other"
-"""The category that replaces a list of categories that were all rare."""
+"""The category that replaces a list of categories if all were rare."""
 MAX_LISTED = 12
-"""Values that a message lists."""
+"""Maximum values listed in a message."""
 
 
 @dataclass(frozen=True)
 class LabelCodec(Codec):
-    """One id per value. Values that too few rows had are a protected group: none of them is stored or written."""
+    """One id per value. Values with too few rows form a protected group: none of them is stored or written."""
 
     name: ClassVar[str] = "labels"
     kinds: ClassVar[tuple[str, ...]] = (CATEGORICAL, BOOLEAN)
 
     labels: Labels
     other: int | None = None
-    """The id of a value that is not in the list: one of its own, or that of the most common; None where there is
+    """The id of a value that is not in the list: a separate one, or that of the most common value; None if there is
     none."""
     shares: tuple[float, ...] = ()
-    """How often each value is written for the protected group, where that has an id."""
+    """How often each value is written for the protected group, if the group has an id."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self | None:
-        """Keep values that enough rows have; None where there are none, and new texts can be written instead."""
+        """Keep values that enough rows have; None if there are none and new texts can be written instead."""
         if column.kind == BOOLEAN and values.nunique() > 2:
             raise SchemaError(f"column {column.name!r} is boolean in the schema and has {values.nunique():,} values")
         floor = config.rare_floor
@@ -63,7 +63,7 @@ class LabelCodec(Codec):
 
     @classmethod
     def _all_rare(cls, every: Labels, column: Column) -> Self | None:
-        """What to write where all values are rare: truth values, the first category of a dtype, or a new value."""
+        """What to write if all values are rare: booleans, the first category of a dtype, or a new value."""
         if all(isinstance(value, bool) for value in every.values):
             return cls(every)
         if column.categories is not None:
@@ -93,7 +93,7 @@ class LabelCodec(Codec):
         return self.labels
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
-        """What a condition other than `missing` leaves; the protected group only if any value will do."""
+        """What a condition other than `missing` allows; the protected group only if any value will do."""
         if condition.operator == "present":
             return self.anything()
         mask = label_mask(self.labels, self.slots(0)[0].size, condition, column, protected=self.other is not None)
@@ -102,14 +102,14 @@ class LabelCodec(Codec):
         return Allowed((not_empty(mask, condition, column),))
 
     def encode(self, values: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 1); a value that is not in the list is one of the protected group, if there is one."""
+        """Values (N,) → ids (N, 1); values not in the list belong to the protected group, if there is one."""
         if self.other is None:
             return self.labels.encode(values)[:, None]
         codes = self.labels.find(values)
         return np.where(codes < 0, self.other, codes)[:, None]
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Ids (N, 1) → values (N,); for the protected group any value of the list, by its share."""
+        """Ids (N, 1) → values (N,); for the protected group, values drawn from the list by their shares."""
         codes = np.asarray(ids[:, 0]).copy()
         if self.unnamed_ids():
             hidden = np.flatnonzero(codes == self.other)
@@ -138,7 +138,7 @@ class LabelCodec(Codec):
 
 
 def label_mask(labels: Labels, size: int, condition: Condition, column: Column, *, protected: bool) -> Mask:
-    """Which of `size` ids, those of the labels first, a condition on their values leaves (size,)."""
+    """Which of `size` ids, the labels' ids first, a condition on their values allows (size,)."""
     operands = [plain_value(column, operand) for operand in condition.operands]
     mask = np.zeros(size, dtype=bool)
     if condition.operator in ("eq", "ne", "isin"):
@@ -149,7 +149,7 @@ def label_mask(labels: Labels, size: int, condition: Condition, column: Column, 
             mask[ids[operand]] = True
         return ~mask if condition.operator == "ne" else mask
     keys, ends = list(labels.values), operands
-    if column.ordered:  # by their rank among all categories, including those that no row had
+    if column.ordered:  # by rank among all categories, including those without rows
         ranks: dict[Any, Any] = {label: rank for rank, label in enumerate(column.categories or ())}
         keys, ends = [ranks[label] for label in keys], [ranks.get(operand) for operand in operands]
     if None in ends or any(isinstance(key, str) != isinstance(end, str) for key in keys for end in ends):
@@ -159,14 +159,14 @@ def label_mask(labels: Labels, size: int, condition: Condition, column: Column, 
 
 
 def not_empty(mask: Mask, condition: Condition, column: Column) -> Mask:
-    """The mask, or an error where it leaves nothing."""
+    """The mask, or an error if it allows nothing."""
     if not mask.any():
         raise ConditionError(f"column {column.name!r}: no value is {condition}")
     return mask
 
 
 def _unknown(column: Column, value: Any, labels: Labels, *, protected: bool) -> str:
-    """Why a value cannot be asked for: no row had it, or it is protected; the model cannot distinguish the two."""
+    """Why a value cannot be requested: no row had it, or it is protected; the model cannot tell which."""
     known = ", ".join(repr(label) for label in labels.values[:MAX_LISTED])
     known += ", …" if len(labels.values) > MAX_LISTED else ""
     if protected:
@@ -178,14 +178,14 @@ def _unknown(column: Column, value: Any, labels: Labels, *, protected: bool) -> 
 
 
 def protected_column(column: Column, series: pd.Series, floor: int) -> Column:
-    """The column without the categories of its dtype that too few rows have; those that none has stay."""
+    """The column without categories of its dtype that too few rows have; categories without any row stay."""
     if column.categories is None or floor <= 1 or column.kind == CONSTANT:
         return column
     counts = column.read(series[series.notna()]).value_counts()
     public = set(column.values or ())
     kept = tuple(value for value in column.categories if value in public or not 0 < counts.get(value, 0) < floor)
     if not kept and all(isinstance(value, bool) for value in column.categories):
-        return column  # truth values stay, as in `LabelCodec`: there is no third one to write instead
+        return column  # booleans stay, as in `LabelCodec`: there is no third value to write instead
     return column if kept == column.categories else replace(column, categories=kept or (_unseen(column.categories),))
 
 

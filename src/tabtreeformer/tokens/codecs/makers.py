@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SAME_PATTERN = 0.8
-"""Rare texts are written by a pattern, or as dates, if this share of them has it."""
+"""Rare texts are written by a pattern, or as dates, if this share of them fits."""
 
 
 class Maker(Protocol):
-    """Makes values that no row had, one per row."""
+    """Makes new values that were in no row, one per row."""
 
     name: ClassVar[str]
-    """What it is called in a model file."""
+    """Its name in a model file."""
 
     @property
     def n_forms(self) -> int:
-        """Number of forms of values that are distinguished, so that the form that fits a row is learned."""
+        """Number of distinguished forms of values, so that the model learns which form fits a row."""
         return 1
 
     def form_of(self, text: str) -> int:
-        """The form of a value that is replaced."""
+        """The form of a value to be replaced."""
         return 0
 
     @property
     def is_person(self) -> bool:
-        """Whether its sorts say whom a row is about, which made-up words of other columns follow."""
+        """Whether its forms are categories of people, which made-up words of other columns follow."""
         return False
 
     def write(
@@ -55,11 +55,11 @@ class Maker(Protocol):
 
     @property
     def example(self) -> str:
-        """One of them, for a message."""
+        """An example value, for a message."""
 
     @property
     def longest(self) -> int:
-        """Characters of the longest."""
+        """Number of characters of the longest value."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -74,7 +74,7 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class NumberKeys(Maker):
-    """Whole numbers that continue after the largest seen."""
+    """Whole numbers that continue after the largest one seen."""
 
     name: ClassVar[str] = "numbers"
 
@@ -82,11 +82,11 @@ class NumberKeys(Maker):
     high: int
     least: int
     most: int
-    """What the dtype can hold."""
+    """The range of the dtype."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, floor: int = 0) -> NumberKeys:
-        """Record the ends; with a floor, round numbers beyond them."""
+        """Record the ends or, with a floor, round numbers beyond them."""
         name = str(values.dtype) if column.dtype == "object" else column.dtype.removeprefix("arrow:").lower()
         limits = np.iinfo(name)
         low, high = int(values.min()), int(values.max())
@@ -95,7 +95,7 @@ class NumberKeys(Maker):
         return cls(low, high, int(limits.min), int(limits.max))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """Write one number per row, none of them seen."""
+        """Write one unseen number per row."""
         return np.array([self._number(int(i)) for i in rows.numbers], dtype=self._dtype)
 
     def _number(self, row: int) -> int:
@@ -103,7 +103,7 @@ class NumberKeys(Maker):
             return self.high + 1 + row
         if self.low - 1 - row >= self.least:
             return self.low - 1 - row
-        # The dtype has no numbers left: use all of them, one after the other.
+        # The dtype has no unused numbers left: use all of its numbers in turn.
         return self.least + row % (self.most - self.least + 1)
 
     @property
@@ -117,7 +117,7 @@ class NumberKeys(Maker):
 
     @property
     def longest(self) -> int:
-        """Numbers are no longer than their type."""
+        """Characters of the smallest number of the dtype."""
         return len(str(self.least))
 
 
@@ -140,13 +140,13 @@ class Placeholder(Maker):
 
     @property
     def longest(self) -> int:
-        """The text with a number of the usual length in each of its places."""
+        """The length of the text with a number of typical length in each placeholder."""
         return len(self.text.replace("{n}", "0" * 20))
 
 
 @dataclass(frozen=True)
 class DateTexts(Maker):
-    """Dates of one form, evenly over some years: for texts of which most, but not all, are dates."""
+    """Dates of one form, spread evenly over some years: for texts that are mostly, but not all, dates."""
 
     name: ClassVar[str] = "dates"
 
@@ -156,7 +156,7 @@ class DateTexts(Maker):
 
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> DateTexts | None:
-        """The form that most of the texts have; None where there is none."""
+        """The form that most of the texts have; None if there is none."""
         for form in DATE_FORMS:
             if not any(_date(text, form) is not None for text in texts[:2]):
                 continue
@@ -175,7 +175,7 @@ class DateTexts(Maker):
 
     @property
     def example(self) -> str:
-        """One of them."""
+        """An example date."""
         return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
 
     @property
@@ -192,7 +192,7 @@ class DateTexts(Maker):
 
 
 def _date(text: str, form: str) -> NDArray[np.int64] | None:
-    """The date of a text that is written in this very form, with or without leading zeros."""
+    """The date of a text written in exactly this form, with or without leading zeros."""
     found = read_dates([text], form)
     return found if found is not None and write_dates(found, form) == [text] else None
 

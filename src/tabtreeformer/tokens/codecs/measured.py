@@ -1,7 +1,7 @@
-"""Conditions on columns with an order: numbers, times and durations.
+"""Conditions on ordered columns: numbers, times and durations.
 
-A condition is a few *spans*: closed intervals of plain values (numbers, or counts of the column's clock). An id may be
-drawn if a span overlaps it, and a value is then drawn from the overlap.
+A condition is a set of *spans*: closed intervals of plain values (numbers, or counts of the column's clock). An id may
+be drawn if a span overlaps it, and a value is then drawn from the overlap.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .base import Allowed, Codec, Mask, Span
 from .plain_values import plain_value
 
 OUTER = 0.1
-"""Share of the ids on either side from which the tails are estimated."""
+"""Share of the ids on either side used to estimate the tails."""
 
 
 class MeasuredCodec(Codec, Protocol):
-    """A codec of values with an order."""
+    """A codec of ordered values."""
 
     def bounds(self) -> Bounds:
-        """What the column may hold."""
+        """The values that the column may have."""
 
     def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move values to the nearest that the column may hold, upwards or downwards."""
+        """Move values up or down to the nearest one that the column may have."""
 
     def beside(self, value: Any, *, up: bool) -> Any:
-        """A value just above or below, from which the next one that the column may hold is found by settling."""
+        """A value just above or below; settling it gives the next value that the column may have."""
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None] | None:
-        """For each slot, the ids that some span overlaps; None where the codec does not support conditions."""
+        """For each slot, the ids that overlap with a span; None if the codec does not support conditions."""
         return None
 
     def tail_scales(self) -> tuple[float, float]:
@@ -53,7 +53,7 @@ class MeasuredCodec(Codec, Protocol):
         return max(float(below), least), max(float(above), least)
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
-        """What a condition other than `missing` leaves."""
+        """What a condition other than `missing` allows."""
         if condition.operator == "present":
             return self.anything()
         spans = _spans(self, condition, column)
@@ -66,7 +66,7 @@ class MeasuredCodec(Codec, Protocol):
 
 
 def _spans(codec: MeasuredCodec, condition: Condition, column: Column) -> list[Span]:
-    """The condition as closed intervals of values that the column can hold."""
+    """The condition as closed intervals of values that the column can have."""
     bounds, operator = codec.bounds(), condition.operator
     a, *rest = [plain_value(column, operand) for operand in condition.operands]
     spans = {

@@ -1,4 +1,4 @@
-"""What the codecs of numbers share: the range and the decimals of a column, and how values are moved onto them."""
+"""What all codecs of numbers share: the range and decimals of a column, and how values are moved onto them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Range(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberCodec(MeasuredCodec):
-    """A codec of numbers between a smallest and a largest one."""
+    """A codec of numbers between a minimum and a maximum."""
 
     kinds: ClassVar[tuple[str, ...]] = (NUMERIC,)
 
@@ -34,7 +34,7 @@ class NumberCodec(MeasuredCodec):
     high: float | int
     """Smallest and largest value seen; whole numbers stay whole, however large."""
     decimals: int | None
-    """Decimals that write every value exactly (0 for whole numbers), None where there is no such number."""
+    """Decimals that represent every value exactly (0 for whole numbers); None if no number of decimals does."""
 
     @staticmethod
     def range_of(series: pd.Series, values: Floats) -> Range:
@@ -44,11 +44,11 @@ class NumberCodec(MeasuredCodec):
         return {"low": whole(series.min()), "high": whole(series.max()), "decimals": decimals}
 
     def bounds(self) -> Bounds:
-        """What the column may hold."""
+        """The values that the column may have."""
         return Bounds(self.settle, self.low, self.high, self.decimals)
 
     def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move numbers to the nearest that the column may hold, upwards or downwards."""
+        """Move numbers up or down to the nearest one that the column may have."""
         return settled(values, self.bounds(), up=up)
 
     def beside(self, value: Any, *, up: bool) -> Any:

@@ -1,6 +1,6 @@
 """Dual quantisation of a numeric column: a k-means bin for the mode, a quantile for the value.
 
-Both are scikit-learn's KBinsDiscretizer, kept as plain edges: an id is the place of a value among the inner edges.
+Both use scikit-learn's KBinsDiscretizer, stored as plain edges: an id is the position of a value among the inner edges.
 
 Shapes: `N` values.
 """
@@ -59,12 +59,12 @@ class NumericCodec(NumberCodec):
         return Slot(SlotKind.BIN, column, n_bins), Slot(SlotKind.QUANTILE, column, n_quantiles)
 
     def encode(self, series: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 2); a value outside the fitted range takes the nearest id."""
+        """Values (N,) → ids (N, 2); a value outside the fitted range gets the nearest id."""
         values = series.to_numpy(dtype=np.float64)
         return np.column_stack([_place(values, self.bin_edges), _place(values, self.quantile_edges)])
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Ids (N, 2) → the middles of the quantiles (N,); inside the fitted range always."""
+        """Ids (N, 2) → the midpoints of the quantiles (N,), always inside the fitted range."""
         low, high = self._ends(ids)
         values = low / 2 + high / 2
         if isinstance(self.low, int):
@@ -78,7 +78,7 @@ class NumericCodec(NumberCodec):
         return self.quantile_edges[quantiles], self.quantile_edges[quantiles + 1]
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of the length of each row's quantile (N,); 0 where the column holds a single value."""
+        """Log of the length of each row's quantile (N,); 0 if the column has a single value."""
         low, high = self._ends(ids)
         with np.errstate(divide="ignore"):
             return np.where(high > low, np.log(high - low), 0.0)
@@ -95,7 +95,7 @@ class NumericCodec(NumberCodec):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`, also of files of earlier versions, which had further levels."""
+        """Inverse of `to_json`; also reads files of earlier versions, which had more levels."""
         if data.get("split_sizes") or data.get("decode_by", "midpoint") != "midpoint":
             raise ValueError("numbers of several levels, or drawn inside quantiles, are no longer supported")
         arrays = {name: np.array(data[name], dtype=np.float64) for name in ("bin_edges", "quantile_edges")}
@@ -114,22 +114,22 @@ def fit_edges(values: Floats, n_bins: int, strategy: str) -> Floats:
         return np.array([distinct[0], distinct[0]])
     if strategy == "kmeans":
         n_bins = min(n_bins, len(distinct))
-    # NOTE[PAPER]: the paper hands columns to the discretiser as they are; we bring those of extreme scales to 1 first,
+    # NOTE[PAPER]: the paper passes columns to the discretiser unchanged; we first rescale those of extreme scale to 1,
     # because it drops bins narrower than 1e-8 and squares distances. Between 1e-3 and 1e100 nothing is changed.
     spread = float(distinct[-1] / 2 - distinct[0] / 2)
     scale = 1.0 if 1e-3 <= spread <= 1e100 else max(spread, np.finfo(np.float64).tiny)
     with warnings.catch_warnings():
-        # Equal quantiles are expected where a value repeats; the discretiser warns about the bins that it drops.
+        # Equal quantiles are expected if a value repeats; the discretiser warns about the bins that it drops.
         warnings.filterwarnings("ignore", message="Bins whose width are too small", category=UserWarning)
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         binner = KBinsDiscretizer(
             n_bins, encode="ordinal", strategy=strategy, quantile_method="linear", subsample=None
         ).fit((values / scale)[:, None])
-    # Beside a number of another order of magnitude k-means may put a middle below the least of the small ones.
+    # Next to a number of another order of magnitude, k-means may put a centre below the smallest of the small ones.
     edges: Floats = np.maximum.accumulate(np.asarray(binner.bin_edges_[0], dtype=np.float64) * scale)
     return edges if len(edges) >= 2 else distinct[[0, -1]]
 
 
 def _place(values: Floats, edges: Floats) -> Ids:
-    """Which interval each value falls into, as KBinsDiscretizer.transform has it: [low, high), the last one closed."""
+    """The interval of each value, as in KBinsDiscretizer.transform: [low, high), with the last one closed."""
     return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
