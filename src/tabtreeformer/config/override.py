@@ -73,7 +73,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
         return value  # the dataclass itself lists the choices in its message
     wanted = origin or hint
     if wanted in (int, float):
-        number = numbers.Integral if wanted is int else numbers.Real  # numpy's numbers too
+        number = numbers.Integral if wanted is int else numbers.Real  # also numpy's numbers
         if isinstance(value, number) and not isinstance(value, bool):
             return wanted(value)
     elif isinstance(value, wanted):
@@ -112,18 +112,18 @@ FITTING_ONLY = frozenset(
         "train.blank_prompts", "train.clip", "forest.bags", "forest.feature_share", "forest.smoothing", "forest.scores",
     }
 )  # fmt: skip
-"""Settings that said how a model is fitted: one that is fitted is read whatever they were."""
+"""Settings of how a model is fitted; fitted models are read whatever their values."""
 
 
 WERE_FLAGS: Mapping[str, tuple[Any, Any]] = {
     "model.quantile_embedding": ("none", "sigmoid"),
     "train.ordinal_loss": (0.0, 0.005),
 }
-"""Settings that were false or true in earlier versions, and what these mean now."""
+"""Settings that were false or true in earlier versions, and what those values mean now."""
 
 
 def without_retired(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections of a config in plain data, without settings that no longer exist and with those that were flags."""
+    """The sections of a config as plain data: settings that no longer exist are dropped, old flags translated."""
     model = data.get("model")
     softmax = model.get("softmax", "vocabulary") if isinstance(model, Mapping) else "vocabulary"
     return {

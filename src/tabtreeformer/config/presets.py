@@ -35,7 +35,7 @@ PRESETS: Mapping[str, Config] = {
 
 AUTO, TREES = "auto", "trees"
 AUTO_FLOOR = 5
-"""Rows that a value needs to be kept with the presets `auto` and `trees`."""
+"""Minimum rows of a value that the presets `auto` and `trees` keep."""
 
 Privacy = Literal["strict", "balanced", "off"]
 PRIVACY: tuple[Privacy, ...] = ("strict", "balanced", "off")
@@ -43,7 +43,7 @@ PRIVACY: tuple[Privacy, ...] = ("strict", "balanced", "off")
 STRICT_GAP, BALANCED_GAP = 0.5, 1.0
 """Largest gap between own rows and others in nats: per row for `strict`, per column for `balanced`.
 
-The best weights of `auto` on small tables are at 0.2 to 0.4 nats per column, so that `balanced` stops only what has
+The best weights of `auto` on small tables are at 0.2 to 0.4 nats per column, so `balanced` stops only training that has
 gone far beyond them; half a nat per row costs quality, and leaves hardly anything that reveals members.
 """
 
@@ -60,15 +60,15 @@ FEW_ROWS = 400
 WIDE = 48
 """From this many columns on, batches shrink as rows grow longer, so that a step takes the same time and memory."""
 MAX_CORRELATED = 300
-"""Maximum number of columns whose correlations networks are told: the time that takes grows with their third power."""
+"""Maximum number of columns whose correlations are given to networks: the time grows with the cube of their number."""
 VALIDATIONS = 6
 """Validations of a network; half of them without gain end its training."""
 MAX_IDS, MIN_IDS = 300, 20
 """Ids per number."""
 COMMITTEE = 0.6
-"""How much of the sum of both networks counts where rows are fewest; with all of it the file verdict failed on iris."""
+"""Weight of the sum of both networks where rows are fewest; with a weight of 1 the file verdict failed on iris."""
 MIN_FUNCTIONS, IDS_PER_FUNCTION = 12, 8
-"""Smooth functions that embed a number: few for few rows, and fine enough for what more rows can teach."""
+"""Smooth functions that embed a number: few for few rows, and enough of them to learn more from many rows."""
 
 
 def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm", n_columns: int = 10) -> Config:
@@ -79,11 +79,11 @@ def auto(n_rows: int, n_classes: int | None = None, tree_model: str = "lightgbm"
     times = max(1.0, n_rows / FEW_ROWS)
     narrow = min(1.0, WIDE / n_columns)
     batch_size = max(16, round(64 * times**0.2 * narrow))
-    # More passes over few rows, or targets that are not smoothed, gain quality and fail the test of distances.
+    # More passes over few rows, or targets without smoothing, improve quality but fail the distance test.
     steps = max(100, round(25 * times**-0.2 * n_rows / batch_size))
-    # Nothing is validated before the networks part: the fewer rows, the earlier they do.
+    # Nothing is validated before the networks separate: the fewer rows, the earlier they do.
     shared = max(0.0, 0.7 - 0.3 * (FEW_ROWS / n_rows) ** 0.5)
-    # The fewer rows, the sooner a network knows them by heart; masks cost quality and are not needed for many.
+    # The fewer rows, the sooner a network memorises them; masks cost quality and are not needed for many rows.
     masked = 1 / times
     width = 8 * round(6 * times**0.07)
     ids = max(MIN_IDS, min(n_rows * 2 // 5, round(3 * n_rows**0.5), MAX_IDS))
@@ -145,11 +145,11 @@ def _prompt_trees(tree_model: str, n_classes: int | None) -> dict[str, Any]:
 
 
 LEAF_ROWS, MAX_LEAVES = 20, 5_000
-"""Rows per leaf at least where trees write; more where a tree would have more leaves than this."""
+"""Minimum rows per leaf where trees write the rows; more where a tree would have more leaves than this."""
 
 
 def trees_alone(n_rows: int) -> Config:
-    """Trees that write by themselves: a second for most tables, and little protection."""
+    """Trees that write rows themselves: a second for most tables, and little protection."""
     return Config(
         tree=TreeConfig(model="none", trials=0),
         tokens=TokenConfig(
@@ -160,9 +160,9 @@ def trees_alone(n_rows: int) -> Config:
 
 
 def writes_trees(preset: str, privacy: str, changed: Iterable[str]) -> bool:
-    """Whether trees write: where they are asked for, and under `auto` where no row needs protection.
+    """Whether trees write the rows: on request, and under `auto` where no row needs protection.
 
-    Whoever changes settings of the network (`changed` are the sections) wants one.
+    Changing settings of the network (`changed` lists the sections) means wanting a network.
     """
     network = {"tree", "model", "train", "sampling"} & set(changed)
     return preset == TREES or (preset == AUTO and privacy == "off" and not network)
@@ -171,7 +171,7 @@ def writes_trees(preset: str, privacy: str, changed: Iterable[str]) -> bool:
 def private_auto(n_rows: int, n_columns: int = 10) -> Config:
     """`auto` under differential privacy: no trees, a smaller network, larger batches, a fixed number of steps.
 
-    All sizes follow from the number of rows, which is public. Masks have no use: noise protects.
+    All sizes follow from the number of rows, which is public. Masks are not needed: the noise protects.
     """
     config = auto(n_rows, None, "none", n_columns)
     return dataclasses.replace(
@@ -236,7 +236,7 @@ def rare_floor(preset: str, overrides: Mapping[str, Any]) -> int:
 
 
 def _trees(overrides: Mapping[str, Any], n_rows: int) -> Config:
-    """The preset of trees that write, which has no network to set."""
+    """The preset of trees that write rows, which has no network to configure."""
     network = sorted({"tree", "model", "train", "sampling"} & set(overrides))
     if network:
         raise ConfigError(f"preset '{TREES}' has no settings of {', '.join(network)}; it has tokens and forest")

@@ -21,7 +21,7 @@ MAX_ATTACKS = 2_000
 """Rows, or sentences about rows, that each attack is tried on, by default."""
 
 SYNTHETIC = "synthetic rows"
-"""What the table under evaluation is called, unless it is a reference."""
+"""Name of the table under evaluation, unless it is a reference."""
 
 _T = TypeVar("_T")
 

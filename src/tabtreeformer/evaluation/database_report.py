@@ -17,7 +17,7 @@ from .databases import DatabaseScores
 from .evaluate import evaluate
 
 BOX, GAP, ROW, LANE = 190, 70, 64, 14
-"""Width of a box of the drawing, the space between two levels, the height of a line of boxes, half of what is free."""
+"""In the drawing: width of a box, space between two levels, height of a line of boxes, half of the free space."""
 TIP = (
     '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
     '<path d="M0 0L8 4L0 8"/></marker></defs>'

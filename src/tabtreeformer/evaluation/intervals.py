@@ -2,7 +2,7 @@
 
 Attacks and membership have an interval of their own. Cross-validated scores have one by their folds, shares one by
 their counts. Means over columns, pairs and laws have one by leaving out a group of the synthetic rows at a time (the
-jackknife): by how much the score would move if other synthetic rows had been drawn.
+jackknife), which shows how much the score would change with other synthetic rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def interval_of(breakdown: Mapping[str, Any], confidence: float) -> Interval | N
 
 
 def with_jackknife(metric: Metric, tables: Tables, measured: Measurement, context: Context) -> Measurement:
-    """Add the interval of a metric that is a mean over columns, pairs or laws; it is measured again for each group."""
+    """Add the interval of a metric that is a mean over columns, pairs or laws, measuring it again for each group."""
     n_rows = tables.synthetic.n_rows
     if not metric.by_rows or n_rows < 2 * GROUPS or not math.isfinite(measured.value):
         return measured

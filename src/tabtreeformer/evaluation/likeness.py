@@ -1,7 +1,7 @@
-"""How alike single columns and pairs of two tables are, next to how alike real rows are among themselves.
+"""How similar the columns and pairs of columns of two tables are, next to how similar real rows are to each other.
 
-A share of 84 % means little where two samples of real rows agree no better. Real rows are halved: new rows are compared
-with one half, and so is the other half.
+A similarity of 84 % is no problem if two samples of real rows agree no better. So real rows are halved: new rows are
+compared with one half, and so is the other half.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from .encoding import Table
 
 BINS = 10
-"""Numbers are cut into at most this many intervals of equally many real rows, the same for all tables."""
+"""Numbers are cut into at most this many intervals with equal numbers of real rows, shared by all tables."""
 SURELY = 0.05
-"""A gap up to this, and up to what chance explains besides, is not worth naming."""
+"""A gap up to this size, beyond what chance explains, is not worth mentioning."""
 
 Name = str | int
 Codes = NDArray[np.int64]
@@ -26,7 +26,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Likeness:
-    """How alike a column, or a pair of columns, of two tables is: the overlap of their shares, from 0 to 1."""
+    """How similar a column, or a pair of columns, is in two tables: the overlap of the shares, from 0 to 1."""
 
     names: tuple[Name, ...]
     score: float
@@ -35,12 +35,12 @@ class Likeness:
 
     @property
     def gap(self) -> float:
-        """What new rows lack."""
+        """How much less similar new rows are."""
         return self.real - self.score
 
 
 def least_alike(real: Table, synthetic: Table) -> tuple[Likeness | None, Likeness | None]:
-    """The column and the pair that lack most, each None where none lacks more than chance explains."""
+    """The column and the pair with the largest gap, each None where chance explains the gap."""
     n_rows = min(real.n_rows // 2, synthetic.n_rows)
     if not n_rows:
         return None, None

@@ -52,7 +52,7 @@ class Options:
             raise ConfigError(f"confidence must be a share between 0 and 1, e.g. 0.95, got {self.confidence!r}")
 
     def to_json(self, sensitive: Sequence[str | int], metrics: Sequence[str]) -> Mapping[str, Any]:
-        """What the result records of them."""
+        """The part that the result records."""
         return {
             "utility": self.utility,
             "sensitive": list(sensitive) or "all",

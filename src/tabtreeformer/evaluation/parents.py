@@ -35,7 +35,7 @@ def told_apart(real: pd.DataFrame, synthetic: pd.DataFrame) -> float:
 
 
 def predicted(train: pd.DataFrame, test: pd.DataFrame, target: str, schema: Schema) -> float:
-    """How well a column of parents is predicted from their children: R² of a number, AUC of a label; nan if not at all.
+    """How well a column of parents is predicted from their children: R² of a number, AUC of a label; nan if impossible.
 
     Boosted trees learn from aggregated parents of one table and are tested on those of another.
     """

@@ -1,4 +1,4 @@
-"""A few sentences about the quality of new rows, for the end of a fit; `evaluate` measures it in full."""
+"""A few sentences on the quality of new rows, for the end of a fit; `evaluate` measures it in full."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def quick_look(
 ) -> tuple[str, ...]:
     """Sentences about new rows compared with real ones, and what to do about it.
 
-    `budget` and `holdout` say whether the fit had a limit of time, and whether rows were set aside.
+    `budget` and `holdout` say whether the fit had a time limit, and whether rows were set aside.
     """
     few = _few_rows(real, synthetic, schema)
     if few is not None:
@@ -55,7 +55,7 @@ def _verdict(auc: float, laws: int) -> str:
 
 
 def _least_alike(column: Likeness | None, pair: Likeness | None) -> str:
-    """Which column and which pair are least like the real ones, and how alike real rows are there."""
+    """The column and the pair that are least similar to the real ones, and how similar real rows are there."""
     if column is None and pair is None:
         return "  no column and no pair of columns differs from the real ones by more than chance"
     said = [
@@ -82,7 +82,7 @@ def _few_rows(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> st
     """The sentence about a table that is too small, or about rows that are all the same."""
     columns = [c for c in schema.columns if c.kind not in (IDENTIFIER, TEXT)]
     learned = synthetic[[c.name for c in columns]].copy()
-    for column in columns:  # what is made up for rare values is no value that was learned
+    for column in columns:  # values made up in place of rare ones were never learned
         if column.kind in LABELLED:
             learned[column.name] = learned[column.name].where(learned[column.name].isin(real[column.name]))
     different = len(learned.drop_duplicates()) if columns else 1

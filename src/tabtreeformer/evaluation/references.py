@@ -45,7 +45,7 @@ def held_out_rows(tables: Tables, rng: np.random.Generator) -> Tables:
 
 
 def held_out_halves(tables: Tables, rng: np.random.Generator) -> Tables:
-    """The ceiling where held-out rows are part of the measure: one half of them is, the other half is scored."""
+    """The ceiling where the measure itself needs held-out rows: it uses half of them, and the other half is scored."""
     order = rng.permutation(tables.holdout.n_rows)
     middle = len(order) // 2
     return replace(tables, test=tables.holdout.take(order[:middle]), synthetic=tables.holdout.take(order[middle:]))

@@ -1,6 +1,6 @@
 """Decides which figures of an evaluation are leaks, and says so in sentences with numbers. All limits are defined here.
 
-They are our own choice of round numbers. What chance could do with few rows is not a leak.
+They are our own choice of round numbers. Whatever chance could cause with few rows is not a leak.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ FOUND = 0.05
 TRACES: Mapping[str, float] = {"balanced": 0.56, "strict": 0.53}
 """Largest AUC of the density attack at each level of privacy, unless chance alone reaches more."""
 TRACED = 0.02
-"""Largest share of members that it may be sure of, at 1 % false positives, unless chance alone reaches more."""
+"""Largest share of members that it may find at 1 % false positives, unless chance alone reaches more."""
 REPEATED = 0.01
-"""Largest share of rows that may repeat rows that were learned, unless chance alone explains more."""
+"""Largest share of rows that may repeat learned rows, unless chance alone explains more."""
 RISK = 0.05
 """Largest risk of an attack that is safe, unless chance alone reaches more because few attacks were possible. The gap
-between training and held-out rows must be larger than this too: of the few attacks that fail on held-out rows, a small
-gap is a large share."""
+between training and held-out rows must be larger than this too: if few attacks fail on held-out rows, a small
+gap is a large share of them."""
 ONE_SIDED = NormalDist().inv_cdf(0.95)
 """Standard errors by which the attack by density must exceed its limits."""
 ATTACKS = {"singling_out": "singling out", "linkability": "linkability", "inference": "attribute inference"}
@@ -42,7 +42,7 @@ TESTS = (*TEST_METRICS, "near_copies", "repeated")
 
 @dataclass(frozen=True)
 class Finding:
-    """What one test says."""
+    """The result of one test."""
 
     measure: str
     leak: bool
@@ -50,12 +50,12 @@ class Finding:
 
 
 def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding]:
-    """What each privacy test of an evaluation says; empty where one of those that are needed was left out.
+    """The results of the privacy tests of an evaluation; empty if a required test was left out.
 
     One leak is enough for a table to fail, and the more tests there are, the sooner one of them fails by chance. So the
     error level is shared among them (Bonferroni): `tests` of them together have the confidence of the evaluation, 95 %
-    by default. The attack by density is a leak where it is above the
-    limits of the level `balanced` beyond chance, as at the end of a fit.
+    by default. The density attack is a leak where it exceeds the limits of the level `balanced` beyond chance, as at
+    the end of a fit.
     """
     scores = evaluation.scores
     if any(name not in scores for name in NEEDED):
@@ -79,7 +79,7 @@ def findings(evaluation: Evaluation, *, tests: int = len(TESTS)) -> list[Finding
 
 
 def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = CONFIDENCE) -> list[Finding]:
-    """What a membership attack (`MembershipAttack.to_json`) shows: its AUC, and the members it is sure of."""
+    """The result of a membership attack (`MembershipAttack.to_json`): its AUC, and the members it is sure of."""
     by = " by likelihood" if measure != "membership" else ""
     leak = attack["auc"] > max(MEMBERSHIP, by_chance(attack, confidence))
     found = [Finding(measure, leak, f"membership can be guessed{by} with an AUC of {attack['auc']:.2f}")]
@@ -92,11 +92,11 @@ def tells_members(attack: Mapping[str, Any], measure: str, confidence: float = C
 
 
 def _distances(dcr: Score, attack: Mapping[str, Any], alpha: float) -> list[Finding]:
-    """What distances show: of all synthetic rows, and of the nearest.
+    """The result of the distances: of all synthetic rows, and of the nearest.
 
-    Rows without the outliers and rare values of real rows are nearer to any real row, not just to those that were
-    learned. So nearness is a leak only where training rows in turn are nearer to the synthetic rows than held-out rows
-    are, which is what the membership attack by distance measures, at a level of 5 %.
+    Rows without the outliers and rare values of real rows are nearer to any real row, not just to learned rows. So
+    nearness is a leak only where training rows are also nearer to the synthetic rows than held-out rows are, which the
+    membership attack by distance measures, at a level of 5 %.
     """
     nearer, theirs = dcr.value < alpha, attack["auc"] > by_chance(attack, 2 * CONFIDENCE - 1)
     if nearer and theirs:
@@ -145,10 +145,10 @@ def by_chance(attack: Mapping[str, Any], confidence: float) -> float:
 
 
 def _attack(attack: Score, label: str, wider: float, alpha: float) -> Finding:
-    """A leak if the risk and the gap are large, and larger than none beyond chance.
+    """A leak if the risk and the gap are large, and above zero beyond chance.
 
-    `wider` says how much wider the interval is at the confidence that each test has of all tests together. A gap that
-    the number of attacks cannot prove is no leak: the columns that were attacked share the error of `alpha`.
+    `wider` says how much wider the interval is at the confidence level that the shared error leaves to each test. A gap
+    that the number of attacks cannot prove is no leak: the attacked columns share the error of `alpha`.
     """
     facts = attack.breakdown
     low, high = facts["interval"]
@@ -191,7 +191,7 @@ def _traced(attack: Mapping[str, Any], confidence: float) -> Finding:
 def _lucky(attack: Mapping[str, Any], alpha: float) -> bool:
     """Whether chance could put as many members beyond the threshold.
 
-    It is one of the other scores: with few of these, several members may lie beyond all others by chance.
+    The threshold is one of the others' scores: with few of them, several members may exceed all others by chance.
     """
     members, others = attack["rows"]["members"], attack["rows"]["others"]
     passed = int(attack["false_positives"] * others)

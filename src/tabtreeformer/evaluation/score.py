@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 Goal = Literal["higher", "lower", "half"]
-"""What a good table scores: as much as it can, as little as it can, or one half (a coin toss)."""
+"""Which scores are good: high ones, low ones, or one half (a coin toss)."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a metric measures on one table, before it has references."""
+    """The result of a metric on one table, before references are added."""
 
     value: float
     breakdown: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Score:
     """
 
     name: str
-    """Of the metric."""
+    """Name of the metric."""
     value: float
     """NaN where nothing could be measured; `note` then says why."""
     goal: Goal
@@ -41,7 +41,7 @@ class Score:
     ceiling: float | None = None
     """What real held-out rows score against the training rows, the best to expect. None without a hold-out."""
     floor: float | None = None
-    """What independent columns score, each drawn from the training rows: the score without any learning."""
+    """The score of independent columns, each drawn from the training rows: the score without any learning."""
     breakdown: Mapping[str, Any] = field(default_factory=dict)
     """Plain data behind the number: by column, by pair, by evaluator, and how many rows were used."""
     note: str | None = None

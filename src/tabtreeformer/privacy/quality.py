@@ -33,7 +33,7 @@ def _n_kept(fitted: Fitted) -> int:
 
 
 def _out_of_time(evidence: Evidence, n_rows: int, budget_seconds: float | None) -> tuple[str, ...]:
-    """A warning if the budget ended training before each network had seen its half once."""
+    """A warning if the time budget ended training before each network had seen its half once."""
     if budget_seconds is None or not evidence.histories:
         return ()
     steps = min(history.steps for history in evidence.histories)
