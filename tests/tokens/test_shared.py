@@ -1,6 +1,6 @@
-from dataclasses import replace
-
 """What all rows of a key have in common is written once per key."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
