@@ -1,4 +1,4 @@
-"""What a value may be: the small language of `sample(n, given=…)`.
+"""Conditions on values: the small language of `sample(n, given=…)`.
 
 {"sex": "Female"}                  equal
 {"age": (30, 40)}                  between, for numbers, times and durations
@@ -183,7 +183,7 @@ def present() -> Condition:
 
 
 def as_condition(value: Given, *, measured: bool) -> Condition:
-    """Read a plain value: a pair is a range where values are `measured`, a list or set a choice, None no value."""
+    """Read a plain value: a pair is a range if values are `measured`, a list or set is a choice, None is no value."""
     if isinstance(value, Condition):
         return value
     if isinstance(value, tuple) and measured:

@@ -5,7 +5,7 @@ sequence it is a token: the local id plus the offset of its kind. All slots of a
 
     special | leaf | category | bin | quantile        V = 3 + n_l + n_c + n_b + n_q
 
-so that the quantile tokens are the tail of the vocabulary. Nobody else does offset arithmetic.
+so the quantile tokens come last in the vocabulary. No other module does offset arithmetic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N_SPECIAL = 3
 
 
 class SlotKind(enum.IntEnum):
-    """Kinds of slots, in the order of their tokens."""
+    """Kinds of slots, in token order."""
 
     LEAF = 0
     CATEGORY = 1
@@ -42,9 +42,9 @@ class Slot:
     size: int
     """Local ids 0 … size-1 are allowed here."""
     atoms: frozenset[int] = frozenset()
-    """Ids of single values: those next to them are other values, not near misses."""
+    """Ids of single values: adjacent ids are other values, not near misses."""
     centres: tuple[float, ...] = ()
-    """The middle of what each id represents, where ids are numbers."""
+    """The middle of what each id represents, if ids are numbers."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TokenLayout:
         return self.slots[self.n_trees :]
 
     def slots_of(self, *columns: int) -> list[int]:
-        """Value slots of columns, in table order; a column in which nothing is to be learned has none."""
+        """Value slots per column, in table order; a column with nothing to learn has none."""
         return [i for i, slot in enumerate(self.value_slots) if slot.column in columns]
 
     @property
@@ -102,13 +102,13 @@ class TokenLayout:
         return range(self.offset(SlotKind.QUANTILE), self.n_vocab)
 
     def allowed(self, slot: int) -> range:
-        """Tokens that slot number `slot` may hold."""
+        """Tokens allowed in slot number `slot`."""
         start = self.offset(self.slots[slot].kind)
         return range(start, start + self.slots[slot].size)
 
     @cached_property
     def allowed_mask(self) -> NDArray[np.bool_]:
-        """(L, V): which tokens each position of the sequence may hold."""
+        """(L, V): which tokens are allowed at each position of the sequence."""
         mask = np.zeros((self.length, self.n_vocab), dtype=bool)
         mask[0, BOS] = mask[-1, EOS] = True
         for slot in range(len(self.slots)):
@@ -119,7 +119,7 @@ class TokenLayout:
     @cached_property
     def numeric_groups(self) -> tuple[NDArray[np.int64], ...]:
         """Positions in the sequence of each numeric column's slots, coarse to fine; one array (columns, slots) per
-        number of slots, columns with a single slot left out.
+        number of slots, without columns that have a single slot.
         """
         groups: dict[int, list[int]] = {}
         for position, slot in enumerate(self.slots, start=1):
@@ -130,7 +130,7 @@ class TokenLayout:
 
     @cached_property
     def quantile_positions(self) -> NDArray[np.int64]:
-        """Positions in the sequence that hold a quantile token."""
+        """Positions of quantile tokens in the sequence."""
         return np.array([1 + i for i, slot in enumerate(self.slots) if slot.kind == SlotKind.QUANTILE], dtype=np.int64)
 
     @cached_property

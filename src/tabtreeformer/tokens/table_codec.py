@@ -1,4 +1,4 @@
-"""A table to value ids and back: one id per category, a bin and its quantile or one interval per number, and so on."""
+"""A table to value ids and back: one id per category, a bin and quantile or one interval per number, and so on."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from .layout import Slot, SlotKind
 
 NO_RULES = RuleSet()
 MAX_SAID = 20
-"""Maximum number of laws that are listed while fitting; all are in the summary."""
+"""Maximum number of laws listed during fitting; the summary has all of them."""
 NOTHING = Slot(SlotKind.CATEGORY, -1, 1)
-"""The only slot of a table in which nothing is to be learned: every row needs one. It belongs to no column."""
+"""The only slot of a table with nothing to learn, since every row needs one. It belongs to no column."""
 
 
 @dataclass(frozen=True)
 class TableCodec:
     """Fitted state of all columns that are learned, in table order, and of the laws between columns.
 
-    A table is expressed by its laws before it is encoded, and restored by them after it is decoded: `columns` are those
-    of the expressed table, `schema` is that of the table itself.
+    A table is expressed by its laws before encoding, and restored by them after decoding: `columns` belong to the
+    expressed table, `schema` to the table itself.
     """
 
     schema: Schema
     columns: tuple[ColumnCodec, ...]
     rules: RuleSet = NO_RULES
-    """Relations that decoded rows keep, of a table that was learned under differential privacy."""
+    """Relations that decoded rows satisfy, for a table learned under differential privacy."""
     found: Laws | None = None
-    """Laws of the table; none where it is None."""
+    """Laws of the table; None if there are none."""
     shared: tuple[str | int, ...] = ()
-    """Columns that rows of the same key have in common."""
+    """Columns whose values are the same in all rows of a key."""
 
     @classmethod
     def learn(
@@ -58,10 +58,10 @@ class TableCodec:
         laws: Laws | None = None,
         units: NDArray[np.int64] | None = None,
     ) -> TableCodec:
-        """Fit every column that the laws leave; `df` has passed `Schema.validate`.
+        """Fit every column that remains after the laws; `df` has passed `Schema.validate`.
 
-        `units` says which rows belong to the same person (N,): the floor for rare values then counts persons, because
-        each of them is asked only once per value.
+        `units` says which rows belong to the same person (N,): the floor for rare values then counts people, since
+        each person counts only once per value.
         """
         schema = with_stand_ins(protected_schema(schema, df, config.rare_floor, units), df)
         if laws is None or not laws.laws:
@@ -74,7 +74,7 @@ class TableCodec:
         return cls(schema, tuple(columns), found=laws)._sharing(expressed, config.rare_floor)
 
     def _sharing(self, df: pd.DataFrame, floor: int) -> TableCodec:
-        """The same codec, with the columns that rows of the same key have in common."""
+        """The codec with the columns whose values are the same in all rows of a key."""
         key = self._shared_key
         if key is None:
             return self
@@ -83,7 +83,7 @@ class TableCodec:
 
     @property
     def _shared_key(self) -> ColumnCodec | None:
-        """The first key that several rows have in common."""
+        """The first key shared by several rows."""
         rows = RowNumbers.first(1)
         return next((c for c in self.columns if c.inner.owners(rows) is not rows), None)
 
@@ -94,7 +94,7 @@ class TableCodec:
 
     @property
     def expressed(self) -> Schema:
-        """The columns that are learned: those that the laws leave."""
+        """The learned columns: those that remain after the laws."""
         return self.laws.expressed_schema
 
     @property
@@ -103,7 +103,7 @@ class TableCodec:
         return (*self.laws.texts, *self.rules.texts)
 
     def place_of(self, name: str | int) -> int | None:
-        """Position of a column of the table among those that are learned; None where a law computes or replaces it."""
+        """Position of a column of the table among the learned ones; None if a law computes or replaces it."""
         return self.expressed.names.index(name) if self.laws.passes(name) else None
 
     @cached_property
@@ -114,7 +114,7 @@ class TableCodec:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about how columns are treated."""
+        """What the user should know about how columns are handled."""
         said = [*self.laws.announced(), *(f"{EVERY_ROW}: {text}" for text in self.rules.texts)]
         known = [name for name in self.shared if name in self.laws.schema.names]  # laws learn columns of their own too
         if self._shared_key is not None and known:
@@ -140,10 +140,10 @@ class TableCodec:
         rows: RowNumbers | None = None,
         within: Mapping[int, Allowed] | None = None,
     ) -> pd.DataFrame:
-        """Local ids (N, D), any within the slots' sizes → table with the schema's dtypes.
+        """Any valid local ids (N, D) → table with the schema's dtypes.
 
-        Where a table is written in parts, `rows` says which of its rows these are, so that no key occurs twice. Values
-        of the columns that `within` limits, by their position, stay inside the limits.
+        If a table is written in parts, `rows` says which of its rows these are, so that no key occurs twice. Values
+        of columns that `within` limits, by position, stay inside the limits.
         """
         return self.laws.restore(self.decode_expressed(ids, rng, rows, within), rng)
 
@@ -154,7 +154,7 @@ class TableCodec:
         rows: RowNumbers | None = None,
         within: Mapping[int, Allowed] | None = None,
     ) -> pd.DataFrame:
-        """Local ids (N, D) → the table that `Laws.restore` takes."""
+        """Local ids (N, D) → the table that `Laws.restore` expects."""
         values, gaps, start = {}, {}, 0
         owners = self._owners(rows or RowNumbers.first(len(ids)), ids)
         for place, codec in enumerate(self.columns):
@@ -172,14 +172,14 @@ class TableCodec:
         return self.expressed.restore(values, gaps)
 
     def with_shared(self, expressed: pd.DataFrame, rows: RowNumbers) -> pd.DataFrame:
-        """Rows that are free, or all under the same conditions: those of one key get what they have in common."""
+        """For rows that are free or all under the same conditions: rows of a key get the values they share."""
         key = self._shared_key
         return expressed if key is None else with_shared(expressed, self.shared, key.inner.owners(rows))
 
     def _owners(self, rows: RowNumbers, ids: NDArray[Any]) -> RowNumbers:
-        """Whom each row belongs to: rows that share a key share the names that are made up for it.
+        """The owner of each row: rows that share a key share the names made up for it.
 
-        Where every row is somebody else, its names are those of a woman or of a man, as its ids say.
+        If every row is a different person, its names are a woman's or a man's, according to its ids.
         """
         for codec in self.columns:
             owners = codec.inner.owners(rows)
@@ -195,7 +195,7 @@ class TableCodec:
 
     @cached_property
     def _bounds(self) -> dict[str | int, Bounds]:
-        """What columns with an order may hold."""
+        """The values that ordered columns may have."""
         return {c.column.name: c.bounds for c in self.columns if c.column.kind in MEASURED}
 
     def to_json(self) -> dict[str, Any]:
@@ -218,13 +218,13 @@ class TableCodec:
 
 
 def protected_schema(schema: Schema, df: pd.DataFrame, floor: int, units: NDArray[np.int64] | None = None) -> Schema:
-    """The schema without categories of a dtype that too few rows have, or too few persons where `units` are given."""
+    """The schema without dtype categories that too few rows have, or too few people if `units` are given."""
     columns = (protected_column(c, once_per_unit(df[c.name], units), floor) for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 
 def once_per_unit(values: pd.Series, units: NDArray[np.int64] | None) -> pd.Series:
-    """Each value once per person; all values where there are no `units`."""
+    """Each value once per person; all values if there are no `units`."""
     if units is None:
         return values
     repeated = pd.DataFrame({"unit": units, "value": values.to_numpy()}).duplicated().to_numpy()

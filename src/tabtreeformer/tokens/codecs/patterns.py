@@ -1,8 +1,7 @@
 """The pattern of machine-made texts (`C-0042`, `a3f9-77`, a UUID), and new texts of the same pattern.
 
-New texts never repeat a text that was learned from, and the pattern keeps none of them: a number in the text continues
-after the largest seen, and where there is no number, the space of texts is too large for collisions, or texts get
-longer.
+New texts never repeat a learned text, and the pattern stores none of them: a number in the text continues after the
+largest one seen; without a number, either the space of texts is too large for collisions, or new texts are longer.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 ROOM = 10**9
-"""Texts drawn at random need this many times more possible texts than there are rows, or they get longer."""
+"""Random texts need this many times as many possible texts as there are rows; otherwise they are made longer."""
 MAX_CHOICES = 20
 NEARLY_ALL = 0.9
-"""Minimum share of the texts with one of the frequent segments, for only those segments to be written."""
+"""Minimum share of texts with one of the frequent segments; then only those segments are written."""
 MAX_CARRIED = 2**60
-"""Row numbers are written into letters with at most this many combinations; further letters are drawn."""
+"""Row numbers are encoded in letters with at most this many combinations; other letters are drawn."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Segments in order; `counter` is the one that holds a running number."""
+    """Segments in order; `counter` is the one with a running number."""
 
     name: ClassVar[str] = "pattern"
     is_person: ClassVar[bool] = False
@@ -55,13 +54,13 @@ class Pattern:
     last: int
     """The largest number seen there."""
     width: int | None
-    """Digits of the number, zeros in front; None where it has none in front."""
+    """Digits of the number including leading zeros; None if it has no leading zeros."""
     spare: bool
-    """Whether texts drawn at random are sure not to repeat one that was learned from."""
+    """Whether random texts are practically certain not to repeat a learned text."""
 
     @classmethod
     def learn(cls, texts: Sequence[str], floor: int) -> Pattern | None:
-        """The pattern that all distinct texts share, or None; a segment keeps only words that `floor` of them have."""
+        """The pattern shared by all distinct texts, or None; a segment keeps only words that `floor` texts have."""
         if not texts:
             return None
         if all(UUID.fullmatch(text) for text in texts):
@@ -74,7 +73,7 @@ class Pattern:
 
     @classmethod
     def _of_fields(cls, texts: Sequence[str], floor: int) -> Pattern | None:
-        """Letters and digits mixed in fields of fixed lengths, between signs that all texts have: 87:f2:80."""
+        """Mixed letters and digits in fields of fixed lengths, between signs shared by all texts: 87:f2:80."""
         fields = [re.split("([^0-9A-Za-z])", text) for text in texts]
         if len({tuple(own if k % 2 else str(len(own)) for k, own in enumerate(parts)) for parts in fields}) > 1:
             return None
@@ -100,12 +99,12 @@ class Pattern:
         padded = len(widths) == 1 or any(text[0] == "0" and len(text) > 1 for text in columns[counter])
         last = max(int(text) for text in columns[counter])
         if padded and 10 ** max(widths) - 1 - round_above(last) < n and _roomy(runs, n):
-            return cls(runs, None, 0, None, True)  # numbers of this width are used up, while others have room
+            return cls(runs, None, 0, None, True)  # numbers of this width are used up, but others have room
         return cls(runs, counter, last, max(widths) if padded else None, True)
 
     @property
     def n_forms(self) -> int:
-        """Choices of the first segment that has several: the deck of a cabin, the series of a part."""
+        """Choices of the first segment with several: the deck of a cabin, the series of a part."""
         return len(self.runs[self._leading].choices) if self._leading is not None else 1
 
     @property
@@ -114,7 +113,7 @@ class Pattern:
         return next((place for place, run in enumerate(self.runs) if len(run.choices) > 1), None)
 
     def form_of(self, text: str) -> int:
-        """The choice that a text has there, or the most common one."""
+        """The choice made in a text, or the most common one."""
         if self._leading is None:
             return 0
         run, stretches = self.runs[self._leading], split_text(text)
@@ -123,7 +122,7 @@ class Pattern:
         return int(np.argmax(run.shares))
 
     def fits(self, text: str) -> bool:
-        """Whether a text has the pattern; its number may be any."""
+        """Whether a text has the pattern, with any number."""
         stretches = split_text(text)
         if len(stretches) != len(self.runs):
             return False
@@ -136,17 +135,17 @@ class Pattern:
 
     @property
     def room(self) -> int:
-        """Numbers of as many digits above the largest; without bound where there is no number."""
+        """How many larger numbers have as many digits; practically unlimited if there is no number."""
         if self.counter is None:
             return 2**60
         return int(10 ** (self.width or len(str(self.last))) - 1 - self.last)
 
     def rounded(self) -> Pattern:
-        """The same, continuing from a round number instead of the largest seen."""
+        """The pattern, but continuing from a round number instead of the largest one seen."""
         return self if self.counter is None else replace(self, last=round_above(self.last))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
-        """Write one text per row, all different, even from those of rows that are written elsewhere."""
+        """Write one text per row, all distinct, even from those of rows written elsewhere."""
         n = len(rows)
         letters = [self._letters(run, n, rng) for run in self.runs]
         lengths = [self._lengths(run, n, rng) for run in self.runs]
@@ -170,7 +169,7 @@ class Pattern:
     def _number_letters(
         self, letters: list[NDArray[np.int64]], lengths: list[NDArray[np.int64]], rows: RowNumbers
     ) -> NDArray[np.int64]:
-        """Put the numbers of the rows, scattered, into the letters that every text has; how often all were used up."""
+        """Encode scattered row numbers in the letters of each text; return how often all combinations were used up."""
         size, carriers = 1, []
         for place, run in enumerate(self.runs):
             least = run.lengths[0] if self.spare else run.lengths[1] + 1
@@ -182,12 +181,12 @@ class Pattern:
         for place, k in carriers:
             code, letters[place][:, k] = np.divmod(code, len(self.runs[place].alphabet))
         again = rows.numbers // size
-        # Texts that would repeat are made longer than all others.
+        # Texts that would repeat become longer than all others.
         lengths[:] = [np.where(again > 0, all_.shape[1], own) for all_, own in zip(letters, lengths, strict=True)]
         return again
 
     def _letters(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Places in the alphabet, as many as the longest text needs (n, most)."""
+        """Random positions in the alphabet, enough for the longest text (n, maximum length)."""
         return rng.integers(max(len(run.alphabet), 1), size=(n, run.lengths[1] + (not self.spare)))
 
     def _lengths(self, run: Run, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -196,7 +195,7 @@ class Pattern:
 
     @property
     def _tail(self) -> str:
-        """Characters with which a text that would repeat is made longer."""
+        """Characters that extend a text that would repeat."""
         return next((run.alphabet for run in reversed(self.runs) if run.alphabet), string.digits)
 
     @property
@@ -206,7 +205,7 @@ class Pattern:
 
     @property
     def longest(self) -> int:
-        """Characters of the longest text, its running number aside."""
+        """Characters of the longest text, ignoring its running number."""
         return max([self.width or 0, *(length for run in self.runs for length in run.lengths)])
 
     def to_json(self) -> dict[str, Any]:
@@ -230,7 +229,7 @@ def split_text(text: str) -> list[str]:
 
 
 def _numeral(number: int, alphabet: str) -> str:
-    """A number from 1 in the letters of an alphabet; no two are the same."""
+    """A number, counting from 1, in the letters of an alphabet; no two numbers look alike."""
     text = ""
     while number:
         number, place = divmod(number - 1, len(alphabet))
@@ -239,7 +238,7 @@ def _numeral(number: int, alphabet: str) -> str:
 
 
 def round_above(number: int) -> int:
-    """The next larger number with two digits and zeros, or a multiple of ten, which reveals only the magnitude."""
+    """The next larger number with two digits followed by zeros, or a multiple of ten; it reveals only the magnitude."""
     step: int = 10 ** max(len(str(abs(number))) - 2, 1)
     return (number // step + 1) * step
 
@@ -256,14 +255,14 @@ def _run(texts: tuple[str, ...], floor: int) -> Run:
     if len(counts) == 1 or (len(kept) <= MAX_CHOICES and n_kept >= NEARLY_ALL * len(texts)):
         choices = tuple(
             sorted(kept or counts)
-        )  # a choice that few texts have is not written, and no new ones are made up
+        )  # choices that few texts have are not written, and no new ones are made up
         return Run(choices, tuple(counts[choice] / (n_kept or len(texts)) for choice in choices))
     lengths = [len(text) for text in counts]
     return Run(alphabet=_alphabet("".join(counts)), lengths=(min(lengths), max(lengths)))
 
 
 def _alphabet(characters: str) -> str:
-    """The plainest alphabet that holds all characters."""
+    """The simplest alphabet that contains all characters."""
     used = set(characters)
     hexadecimal = used - set(string.digits) <= set("abcdef") or used - set(string.digits) <= set("ABCDEF")
     lower, upper = (any(test(c) for c in used) for test in (str.islower, str.isupper))

@@ -1,4 +1,4 @@
-"""Values as users write them in a condition → values as the column reads its own."""
+"""Values as written by users in a condition → values as the column reads its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import ConditionError, SchemaError
 
 
 def plain_value(column: Column, value: Any) -> Any:
-    """A value as a user writes it → as the column reads its own."""
+    """A value as written by a user → as the column reads its own."""
     try:
         if column.kind in MEASURED or (column.kind == CONSTANT and column.sort != "label"):
             return _measured_value(column, value)
@@ -36,7 +36,7 @@ def _measured_value(column: Column, value: Any) -> Any:
         try:
             return int(column.read(pd.Series([value], dtype=object)).iloc[0])
         except SchemaError:
-            pass  # not written as the column writes its dates: perhaps like 2024-01-31
+            pass  # not in the column's date form, but perhaps like 2024-01-31
     stamp = pd.Timestamp(value)
     if stamp.tzinfo is not None:
         stamp = (stamp if column.zone is None else stamp.tz_convert(column.zone)).tz_localize(None)

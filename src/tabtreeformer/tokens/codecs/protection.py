@@ -1,4 +1,4 @@
-"""How much a floor has merged and clipped, in numbers: no value is named."""
+"""How much a floor has merged and clipped, in numbers only: no value is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every codec, in the order in which they are tried for a column."""
+"""All codecs, in the order in which they are tried for a column."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_NAME: Mapping[str, type[Codec]] = {codec.name: codec for codec in CODECS}
 
 
 def learn_codec(values: pd.Series, column: Column, config: TokenConfig) -> Codec:
-    """Fit the first codec that takes the column."""
+    """Fit the first codec that accepts the column."""
     for codec in CODECS:
         if column.kind in codec.kinds and codec.scheme in (None, config.scheme):
             fitted = codec.learn(values, column, config)
@@ -41,7 +41,7 @@ def learn_codec(values: pd.Series, column: Column, config: TokenConfig) -> Codec
 
 
 def codec_class(name: str, column: Column) -> type[Codec]:
-    """The codec of this name, if it may code the column; a column in which too few rows had a value is constant."""
+    """The codec with this name, if it may encode the column; a column with too few values is constant."""
     codec = BY_NAME.get(name)
     if codec is None or (column.kind not in codec.kinds and codec is not ConstantCodec):
         raise ValueError(f"column {column.name!r} is {column.kind} but coded as {name}")

@@ -1,6 +1,6 @@
-"""Which rows of a whole table a part is: what must not repeat in a table is numbered by its rows, not drawn.
+"""Which rows of the whole table are in a part: values that must not repeat are numbered by row, not drawn.
 
-Parts of a table can then be written anywhere and in any order, and still no key occurs twice.
+Parts of a table can then be written anywhere and in any order without repeating a key.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class RowNumbers:
-    """The numbers of rows, from 0, and the seed of the table that they belong to."""
+    """Row numbers, starting at 0, and the seed of the table they belong to."""
 
     numbers: NDArray[np.int64]
     seed: int = 0
     people: NDArray[np.int64] | None = None
-    """Whom each row is about, as `stand_ins.py` tells people apart: all made-up words of a row are of one person."""
+    """The category of the person in each row (see `stand_ins.py`): all made-up words of a row fit one person."""
 
     @classmethod
     def first(cls, n: int) -> RowNumbers:
@@ -32,7 +32,7 @@ class RowNumbers:
         return len(self.numbers)
 
     def scattered(self, size: int) -> NDArray[np.int64]:
-        """Numbers below `size` in an order that depends on the seed: each occurs once before any repeats."""
+        """Numbers below `size` in an order that depends on the seed; each occurs once before any repeats."""
         return self._walked(size, backwards=False)
 
     def gathered(self, size: int) -> NDArray[np.int64]:

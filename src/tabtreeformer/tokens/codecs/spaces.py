@@ -1,7 +1,7 @@
-"""New texts from the space of all texts of one form, none of which was learned from.
+"""New texts from the space of all texts of one form, none of them a learned text.
 
-The texts of a space are put in a fixed order that looks random, and cut into classes. One class without any learned
-text is chosen, and new texts come from it alone. The model stores only the number of the class.
+The texts of a space are put in a fixed order that looks random, and divided into classes. One class without any learned
+text is chosen, and new texts come only from it. The model stores only the number of the class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIXED = 20_240_131
 """Seed of the fixed order."""
 MAX_SPACE = 2**60
 FULLEST = 16
-"""With this many places per class on average hardly ever is one free."""
+"""With this many taken places per class on average, a free class is very unlikely."""
 
 
 class Part(NamedTuple):
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
     @classmethod
     def free_of(cls, places: Iterable[int], size: int, min_room: int, rng: np.random.Generator) -> Part:
-        """A class in which none of the places lies; all places where what is left would be less than `min_room`."""
+        """A class that contains none of the places; the whole space if the class would be smaller than `min_room`."""
         known = np.unique(np.fromiter((place for place in places if 0 <= place < size), dtype=np.int64))
         n_classes = 2 * len(known) + 1
         if not len(known) or size // n_classes < max(min_room, 1):
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
     @classmethod
     def roomiest(cls, places: Iterable[int], size: int, rng: np.random.Generator) -> Part:
-        """A class in which none of the places lies, of as few classes as have one."""
+        """A class that contains none of the places, with about as few classes as possible."""
         ranks = _ranks(np.unique(np.fromiter((place for place in places if 0 <= place < size), dtype=np.int64)), size)
         n_classes = max(len(ranks) // FULLEST, 2)
         while True:
@@ -51,7 +51,7 @@ class Part(NamedTuple):
             n_classes += max(n_classes // 4, 1)
 
     def places(self, rows: RowNumbers, size: int) -> NDArray[np.int64]:
-        """A place for each row; each occurs once before any repeats."""
+        """A place for each row; each place occurs once before any repeats."""
         room = max((size - self.chosen - 1) // self.n_classes + 1, 1)
         return _places(rows.scattered(room) * self.n_classes + self.chosen, size)
 

@@ -1,9 +1,9 @@
 """Made-up people, towns and companies that are not in the table: realistic words by locale, from Faker (extra `fakes`).
 
-The person of a row, number k, has one first and one last name, from which the mail, company and street of the row
-follow. No pair of names of the table is written: see `spaces.py`. Which rows have names of women and which of men is
-learned like any category, so that a name agrees with its row. The model stores no word, only how they are chosen;
-where Faker is absent, or has other words than when fitting, plain placeholders are written.
+The person in row number k has one first and one last name, which determine the mail address, company and street of the
+row. No pair of names from the table is written: see `spaces.py`. Which rows have women's names and which have men's is
+learned like any category, so that a name agrees with its row. The model stores no words, only how they are chosen; if
+Faker is absent, or has different words than during fitting, plain placeholders are written.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LOCALES = ("en_US", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pl_PL", "pt_BR", "sv_SE")
-"""Locales that are tried where none is given."""
+"""Locales to try if none is given."""
 DRAWS = 3000
-"""Words of each kind that are drawn from Faker to make the lists; many occur more than once."""
+"""Number of words of each kind drawn from Faker to make the lists; many occur more than once."""
 DOMAINS = ("example.com", "example.org", "example.net")
 """Reserved domains: no mail address there belongs to anybody."""
 LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
 WOMAN, MAN, EITHER = 0, 1, 2
 MIN_NEUTRAL = 20
-"""First names of both women and men that there must be for rows whose own name is of both or unknown."""
+"""Minimum number of unisex first names to use them for rows whose own name is unisex or unknown."""
 TITLES = {
     WOMAN: frozenset({"mrs", "miss", "ms", "mme", "mlle", "frau", "madame", "signora", "senora", "lady", "pani"}),
     MAN: frozenset({"mr", "master", "herr", "monsieur", "signor", "senor", "sir", "pan"}),
 }
 MIN_KNOWN = 0.6
-"""Share of the names that must be of women or of men for the two to be told apart."""
+"""Minimum share of names known to be women's or men's, for distinguishing the two."""
 TRIES = 100
-"""Pairs of names that are tried until one is of a woman, or of a man."""
+"""Maximum pairs of names to try until one is a woman's, or a man's."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class Words:
     cities: tuple[str, ...]
     streets: tuple[str, ...]
     endings: tuple[str, ...]
-    """Of companies."""
+    """Endings of company names."""
     postcodes: tuple[str, ...]
-    """Forms of postal codes, by example."""
+    """Forms of postal codes, given as examples."""
     women: frozenset[str]
     men: frozenset[str]
     """First names that only women, or only men, have."""
 
     @functools.cached_property
     def sexes(self) -> NDArray[np.int64]:
-        """Whether each first name is a woman's, a man's, or either's."""
+        """Whether each first name is a woman's, a man's, or unisex."""
         return np.array([WOMAN if w in self.women else MAN if w in self.men else EITHER for w in self.firsts])
 
     @property
@@ -80,7 +80,7 @@ class Words:
 
 @functools.cache
 def words_of(locale: str) -> Words:
-    """Draw the words of a locale; the extra `fakes` is needed."""
+    """Draw the words of a locale; requires the extra `fakes`."""
     faker = import_extra("faker", "fakes")
     if not LOCALE.fullmatch(locale):
         raise ConfigError(f"{locale!r} is not a locale; give one such as de_DE")
@@ -111,15 +111,15 @@ class StandIn:
     locale: str
     digest: str
     part: Part
-    """Which pairs of a first and a last name are used, the same in all columns of a table."""
+    """Which pairs of first and last names are used; the same for all columns of a table."""
     fallback: str
-    """What is written where the words are not available; `{n}` is a running number."""
+    """What to write if the words are not available; `{n}` is a running number."""
     n_forms: int = 1
-    """3 if names of women, of men and others are distinguished."""
+    """3 if women's, men's and other names are distinguished."""
 
     @classmethod
     def learn(cls, column: Column, texts: Sequence[str], floor: int, fallback: str) -> StandIn | None:
-        """The maker that `with_stand_ins` planned; None where it did not."""
+        """The maker planned by `with_stand_ins`, if any."""
         if column.stand_in is None or column.meaning is None:
             return None
         locale, digest, n_classes, chosen = column.stand_in.split(":")
@@ -133,11 +133,11 @@ class StandIn:
 
     @property
     def is_person(self) -> bool:
-        """Whether its forms say whom a row is about."""
+        """Whether its forms distinguish women and men."""
         return self.n_forms > 1
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
-        """One text per row; rows of one number are of one person."""
+        """One text per row; rows with the same number are about the same person."""
         words = self._words
         if words is None:
             return [self.fallback.replace("{n}", str(int(i) + 1)) for i in rows.numbers]
@@ -145,13 +145,13 @@ class StandIn:
         return [self._text(words, int(pair), int(number)) for pair, number in zip(pairs, rows.numbers, strict=True)]
 
     def _pairs_of(self, rows: RowNumbers, words: Words) -> NDArray[np.int64]:
-        """The first and the last name of each row, as one number; a woman's or a man's where it is known whose."""
+        """The first and last name of each row, as one number; a woman's or a man's name if the row says which."""
         size = len(words.firsts) * len(words.lasts)
         pairs = self.part.places(rows, size)
         if rows.people is None:
             return pairs
         sexes = words.sexes
-        # Of a row whose name says neither, another column may: a name of both contradicts none.
+        # If the name of a row says neither, another column may: a unisex name contradicts neither.
         told = (rows.people != EITHER) | bool((sexes == EITHER).sum() >= MIN_NEUTRAL)
         wrong = np.flatnonzero(told & (sexes[pairs % len(words.firsts)] != rows.people))
         for k in range(1, TRIES):
@@ -191,7 +191,7 @@ class StandIn:
         }[self.meaning]
 
     def form_of(self, text: str) -> int:
-        """Whether a name is of a woman or of a man, by its title or its first names; the only form for other words."""
+        """Whether a name is a woman's or a man's, by its title or first names; other words have just one form."""
         words = self._words
         if words is None or self.meaning not in (PERSON, FIRST):
             return 0
@@ -199,7 +199,7 @@ class StandIn:
         for sex, titles in TITLES.items():
             if any(token.lower() in titles for token in tokens):
                 return sex
-        # First names come first, or after a comma: many family names (James, Scott) are first names too.
+        # First names come first, or after a comma: many last names (James, Scott) are first names too.
         last, comma, first = text.partition(",")
         for token in re.split(r"[\s,.()]+", f"{first} {last}" if comma else text):
             if token in words.women or token in words.men:
@@ -208,7 +208,7 @@ class StandIn:
 
     @property
     def example(self) -> str:
-        """One of them."""
+        """An example text."""
         return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
 
     @property
@@ -237,10 +237,10 @@ class StandIn:
 
 
 def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
-    """The schema in which columns of words say how theirs are chosen; the same where the extra is absent."""
+    """The schema with instructions in columns of words for choosing them; unchanged if the extra is absent."""
     own = [c for c in schema.columns if c.meaning in (*WORDS, EMAIL, POSTAL) and c.sort == "label"]
     if not any(c.meaning == CITY and c.kind == TEXT for c in own):
-        own = [c for c in own if c.meaning != POSTAL]  # codes then follow the towns that are learned
+        own = [c for c in own if c.meaning != POSTAL]  # codes then follow the learned towns
     if not any(c.meaning in (*WORDS, EMAIL) for c in own):
         return schema
     try:
@@ -258,7 +258,7 @@ def with_stand_ins(schema: Schema, df: pd.DataFrame) -> Schema:
 
 
 def _locale(columns: Sequence[Column], df: pd.DataFrame) -> str:
-    """The locale whose names most people of the table have, or that their mail addresses show."""
+    """The locale that fits the names of most people in the table, or their mail addresses."""
     for column in columns:
         ends = df[column.name].dropna().astype(str).str.extract(r"\.([a-z]{2})$", expand=False).dropna()
         if column.meaning == EMAIL and len(ends) > len(df) / 3:
@@ -277,7 +277,7 @@ def _locale(columns: Sequence[Column], df: pd.DataFrame) -> str:
 
 
 def _pairs(columns: Sequence[Column], df: pd.DataFrame, words: Words) -> list[int]:
-    """Places of the pairs of names that people of the table have: in one column, or in a first and a last name."""
+    """Places of the pairs of names in the table: in one column, or in a first-name and a last-name column."""
     firsts = {word: k for k, word in enumerate(words.firsts)}
     lasts = {word: k for k, word in enumerate(words.lasts)}
     by_meaning = {c.meaning: c.name for c in columns if c.meaning in PEOPLE}
@@ -297,7 +297,7 @@ def _pairs(columns: Sequence[Column], df: pd.DataFrame, words: Words) -> list[in
 
 
 def _letters(word: str) -> str:
-    """A word as it is written in a mail address."""
+    """A word as written in a mail address."""
     for mark, plain in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("ł", "l"), ("ø", "o")):
         word = word.lower().replace(mark, plain)
     plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()

@@ -1,8 +1,8 @@
-"""Texts with a form and a meaning: phone numbers, postal codes, account numbers, addresses of computers.
+"""Texts with a form and a meaning: phone numbers, postal codes, account numbers, network addresses.
 
-A template is a text in which some letters stand for alphabets (`ALPHABETS`) and every letter after a backslash for
-itself. What is common to at least `floor` texts is kept as it is (a country code); the rest is drawn, so that lengths,
-signs and check digits are right and no text that was learned from is written.
+A template is a text in which some letters represent alphabets (`ALPHABETS`) and every letter after a backslash
+represents itself. Beginnings shared by at least `floor` texts are kept (a country code); the rest is drawn, such that
+lengths, signs and check digits are correct and no learned text is written.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ ALPHABETS = {
     "H": "0123456789ABCDEF",
 }
 MIN_ROOM = {POSTAL: 1000}
-"""Minimum number of possible new texts besides those learned from, or else any may be written; 20 by default."""
+"""Minimum number of possible new texts besides the learned ones; with fewer, any text may be written. Default 20."""
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 PUBLIC = "198.18.0.0/15"
-"""A network that nobody uses: it is reserved for tests."""
+"""An unused network, reserved for tests."""
 MADE_UP = {
     EMAIL: r"aaaa00\@\e\x\a\m\p\l\e\.\c\o\m",
     URL: r"\h\t\t\p\s\:\/\/\e\x\a\m\p\l\e\.\c\o\m\/aaaa00",
     IPV6: r"\2\0\0\1\:\d\b\8\:hhhh\:hhhh\:\:hhhh",
 }
-"""Addresses under names and networks that are reserved for examples and belong to nobody."""
+"""Addresses under names and in networks that are reserved for examples and belong to nobody."""
 FORMED = (PHONE, POSTAL, HEX, IBAN)
 """Meanings whose templates are learned."""
 MAX_LETTERS = 64
 MANY_TEXTS = 50
-"""Texts of one form of which none begins a number with 0 or 1 (as area codes of North America) for no new one to do."""
+"""If this many texts of a form never start a number with 0 or 1 (North American area codes), new ones do not either."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Template:
 
     @cached_property
     def letters(self) -> list[str]:
-        """By letter: its alphabet; one letter is itself."""
+        """For each letter its alphabet; a single letter represents itself."""
         found = re.findall(r"\\(.)|(.)", self.text, flags=re.DOTALL)
         return [fixed or ALPHABETS[open_] for fixed, open_ in found]
 
     @cached_property
     def carried(self) -> list[int]:
-        """Letters that carry the place of a text, the last first; further ones are drawn."""
+        """Letters that encode the place of a text, last one first; all others are drawn."""
         size, places = 1, []
         for k in range(len(self.letters) - 1, -1, -1):
             if len(self.letters[k]) > 1 and size * len(self.letters[k]) <= MAX_SPACE:
@@ -77,7 +77,7 @@ class Template:
 
     @cached_property
     def size(self) -> int:
-        """Texts that differ in what is carried."""
+        """Number of texts that differ in the encoded letters."""
         size = 1
         for k in self.carried:
             size *= len(self.letters[k])
@@ -92,7 +92,7 @@ class Template:
         return "".join(letters)
 
     def place(self, text: str) -> int:
-        """The place of a text, -1 where it does not have this form."""
+        """The place of a text, -1 if it does not have this form."""
         if len(text) != len(self.letters) or any(c not in own for c, own in zip(text, self.letters, strict=True)):
             return -1
         place = 0
@@ -116,7 +116,7 @@ class Templates:
 
     @classmethod
     def learn(cls, meaning: str, texts: Sequence[str], floor: int) -> Templates | None:
-        """The forms that at least `floor` texts have; None where there is none."""
+        """The forms that at least `floor` texts have; None if there are none."""
         rng = np.random.default_rng(0)
         texts = [text for text in texts if has_meaning(meaning, text)]
         if meaning in MADE_UP:
@@ -149,7 +149,7 @@ class Templates:
         return int(np.argmax(self.shares))
 
     def write(self, rows: RowNumbers, rng: np.random.Generator, forms: NDArray[np.int64] | None = None) -> list[str]:
-        """One text per row, of the forms that are given, or else by their shares."""
+        """One text per row, in the given forms or else drawn by their shares."""
         chosen = rng.choice(len(self.forms), len(rows), p=np.array(self.shares)) if forms is None else forms
         places = [part.places(rows, self._size(form)) for part, form in zip(self.parts, self.forms, strict=True)]
         return [self._text(self.forms[k], int(places[k][row]), rng) for row, k in enumerate(chosen.tolist())]
@@ -170,12 +170,12 @@ class Templates:
 
     @property
     def example(self) -> str:
-        """One of them."""
+        """An example text."""
         return self.write(RowNumbers.first(1), np.random.default_rng(0))[0]
 
     @property
     def longest(self) -> int:
-        """Characters of the longest."""
+        """Characters of the longest text."""
         return max(len(form) for form in self.forms)
 
     def to_json(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Templates:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`; forms that could not be written are a ValueError."""
+        """Inverse of `to_json`; forms that could not be written raise a ValueError."""
         forms, shares = tuple(map(str, data["forms"])), tuple(map(float, data["shares"]))
         parts = tuple(Part(*map(int, part)) for part in data["parts"])
         if not len(forms) == len(shares) == len(parts) or not forms or abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
@@ -209,7 +209,7 @@ def _network(text: str) -> str:
 
 
 def _forms(meaning: str, texts: Sequence[str], floor: int) -> Counter[str]:
-    """Templates of texts, each with the beginning that enough of them have in common."""
+    """Templates of texts, each with the beginning that enough of them share."""
     by_shape: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         if len(text) <= MAX_LETTERS:
@@ -230,7 +230,7 @@ def _shape(text: str, meaning: str) -> str:
 
 
 def _beginnings(texts: list[str], meaning: str, floor: int) -> dict[str, list[str]]:
-    """Texts by how they begin: a country, or first digits, that at least `floor` have; all others by nothing."""
+    """Texts grouped by beginning: a country or first digits that at least `floor` texts share; the rest under ""."""
     lengths = {IBAN: (2,), POSTAL: (2, 1), HEX: ()}.get(meaning, (3,) if texts[0][:1] in "+0" else ())
     kept: dict[str, list[str]] = {}
     for length in lengths:
@@ -243,7 +243,7 @@ def _beginnings(texts: list[str], meaning: str, floor: int) -> dict[str, list[st
 
 
 def _template(shape: str, start: str, texts: list[str]) -> str:
-    """The shape with a fixed beginning; signs are fixed, and a first digit that never is 0, or 0 or 1, stays so."""
+    """The shape with a fixed beginning and fixed signs; a first digit that is never 0, or never 0 or 1, stays so."""
     parts = []
     for k, letter in enumerate(shape):
         begins = k == len(start) or (k > len(start) and not shape[k - 1].isalnum())
@@ -259,10 +259,10 @@ def _template(shape: str, start: str, texts: list[str]) -> str:
 
 
 def _unchecked(text: str) -> str:
-    """An account number with zeros for its check digits."""
+    """An account number with zeros as check digits."""
     return text[:2] + "00" + text[4:]
 
 
 def _checked(text: str) -> str:
-    """An account number with the right check digits."""
+    """An account number with correct check digits."""
     return f"{text[:2]}{98 - iban_remainder(_unchecked(text).replace(' ', '')):02d}{text[4:]}"

@@ -1,4 +1,4 @@
-"""Durations: whole numbers of steps on a clock that people use."""
+"""Durations: whole numbers of everyday clock steps."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 DAY_SECONDS = 86_400
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""How many of a unit make a second."""
+"""Units per second."""
 STEPS = (86_400, 43_200, 21_600, 10_800, 7_200, 3_600, 1_800, 900, 600, 300, 60, 30, 15, 10, 5, 1)
-"""Steps of a clock that people use, in seconds; below a second they are powers of ten."""
+"""Everyday clock steps in seconds; below a second they are powers of ten."""
 _NUMBERS: dict[str, type[AtomCodec] | type[NumericCodec]] = {codec.name: codec for codec in (AtomCodec, NumericCodec)}
 
 
@@ -44,7 +44,7 @@ class TickCodec(MeasuredCodec):
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
-        """Find the widest step of which every value is a multiple."""
+        """Find the widest step that divides every value."""
         step = widest_step(values.to_numpy(), column.unit)
         return cls(step, _NUMBERS[config.scheme].learn(values // step, column, config))
 
@@ -59,7 +59,7 @@ class TickCodec(MeasuredCodec):
         return int(self.ticks.high) * self.step
 
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """Those of the number."""
+        """The slots of the number of steps."""
         return self.ticks.slots(column)
 
     def encode(self, values: pd.Series) -> Ids:
@@ -72,18 +72,18 @@ class TickCodec(MeasuredCodec):
         return counts
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None] | None:
-        """Ids of the number of steps that a span reaches into."""
+        """Ids of the number of steps that overlap with a span."""
         return self.ticks.reach([(math.ceil(low / self.step), math.floor(high / self.step)) for low, high in spans])
 
     def draw_within(
         self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Draw evenly from what each row's id and the spans share."""
+        """Draw uniformly from the overlap of each row's id with the spans."""
         steps = [(low / self.step, high / self.step) for low, high in spans]
         return np.asarray(self.ticks.draw_within(steps, ids, values // self.step, rng) * self.step)
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how many steps each row's ids represent (N,)."""
+        """Log of the number of steps that each row's ids represent (N,)."""
         return self.ticks.log_widths(ids)
 
     def midpoints(self) -> Floats | None:
@@ -96,16 +96,16 @@ class TickCodec(MeasuredCodec):
         return self.ticks.has_protected_range()
 
     def bounds(self) -> Bounds:
-        """What the column may hold."""
+        """The values that the column may have."""
         return Bounds(self.settle, self.low, self.high, 0)
 
     def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move values to the nearest that the column may hold, upwards or downwards."""
+        """Move values up or down to the nearest one that the column may have."""
         steps = -(-values // self.step) if up else values // self.step
         return np.clip(steps, int(self.ticks.low), int(self.ticks.high)) * self.step
 
     def beside(self, value: Any, *, up: bool) -> Any:
-        """One count of the clock more or less."""
+        """One clock count more or less."""
         return value + (1 if up else -1)
 
     def to_json(self) -> dict[str, Any]:
@@ -122,11 +122,11 @@ class TickCodec(MeasuredCodec):
 
 
 def widest_step(counts: NDArray[np.int64], unit: str) -> int:
-    """The widest step that people use of which every count is a multiple."""
+    """The widest everyday step that divides every count."""
     return next((step for step in clock_steps(unit) if not (counts % step).any()), 1)
 
 
 def clock_steps(unit: str) -> list[int]:
-    """Steps that people use, in counts of a unit, from the widest on."""
+    """Everyday steps in counts of a unit, widest first."""
     second = UNITS[unit]
     return [step * second for step in STEPS] + [second // 10**k for k in range(1, len(str(second)))]

@@ -1,10 +1,11 @@
 """Times and durations: whole numbers on the column's own clock.
 
-A time is a day and an hour. Few days are kept exactly. Many are a week and a weekday, so that the rhythm of the week is
-learned with all else (a column of business days has five weekdays to choose from), or a month where every day is the
-first or the last of one. Where there are more weeks than ids, the year comes before the week of the year: several weeks
-that share an id would lose the seasons. The ids of days, weeks and months follow time, so that a range of times is a
-range of ids. A column that only knows midnight has no slot for the hour.
+A time is a day and a time of day. If there are few days, they are kept exactly. If there are many, they are encoded as
+a week and a weekday, so that the weekly rhythm is learned too (a column of business days has five weekdays to choose
+from), or as a month if every day is the first or last of a month. If there are more weeks than ids, the year comes
+before the week of the year: weeks sharing an id would lose the seasons. The ids of days, weeks and months are in
+chronological order, so a range of times is a range of ids. A column with only midnights has no slot for the time of
+day.
 
 Shapes: `N` values.
 """
@@ -33,22 +34,22 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FEW_DAYS = 60
-"""Up to this many different days are kept one by one."""
+"""Up to this many distinct days are kept individually."""
 RARE_DAYS = 0.1
-"""Maximum share of rows whose day is rare for days to be kept one by one."""
+"""Maximum share of rows with a rare day if days are to be kept individually."""
 MAX_DAYS = 10_000
-"""Maximum days of one interval that are listed."""
+"""Maximum days to list of one interval."""
 MONDAY = 3
 """Days from a Monday to 1970-01-01, which was a Thursday."""
 
 THURSDAY = 3
 """Days from a Monday to the Thursday of its week, which decides which year the week belongs to (ISO 8601)."""
 MIN_YEARS = 3
-"""Minimum years that a column spans for its seasons to be learned separately from its years."""
+"""Minimum number of years in a column for its seasons to be learned separately from its years."""
 
 DAYS, WEEKS, YEARS, MONTH_STARTS, MONTH_ENDS = "days", "weeks", "years", "month starts", "month ends"
 WEEKDAYS = {WEEKS: 1, YEARS: 2}
-"""The place of the weekday among the parts of calendars that have one."""
+"""The position of the weekday among the parts, for calendars that have one."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,15 @@ class TimeCodec(MeasuredCodec):
     day: int
     """Counts of the column's unit per day."""
     step: int
-    """Counts between two times of day that the column distinguishes."""
+    """Counts between two distinguishable times of day."""
     calendar: str
-    """How a day is written as ids: `days`, `weeks` (a week and a weekday), `years` (a year before these), `month
-    starts` or `month ends`."""
+    """How a day is encoded: `days`, `weeks` (a week and a weekday), `years` (a year followed by these), `month starts`
+    or `month ends`."""
     parts: tuple[AtomCodec, ...]
     """Codecs of the day, or the (year,) week and weekday, or the month; then that of the time of day."""
     low: int
     high: int
-    """First and last time seen; with a floor, those that the parts can make, within weeks that enough rows support."""
+    """First and last time seen; with a floor, the first and last that the parts allow, in weeks with enough rows."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
@@ -91,7 +92,7 @@ class TimeCodec(MeasuredCodec):
 
     @classmethod
     def _within_parts(cls, day: int, step: int, calendar: str, parts: tuple[AtomCodec, ...]) -> Self:
-        """A codec whose range is what its parts can make."""
+        """A codec whose range is everything that its parts can represent."""
         *date, clock = parts
         ends = []
         for end in ("low", "high"):
@@ -101,14 +102,14 @@ class TimeCodec(MeasuredCodec):
 
     @classmethod
     def _within_weeks(cls, day: int, step: int, parts: tuple[AtomCodec, ...], weeks: tuple[int, int]) -> Self:
-        """A codec of years that stays between two weeks: any week of its first and last year would be too many."""
+        """A codec of years limited to two weeks: otherwise its first and last year would allow any week."""
         _, _, weekday, clock = parts
         low = (weeks[0] * 7 + int(weekday.low) - MONDAY) * day + int(clock.low) * step
         high = (weeks[1] * 7 + int(weekday.high) - MONDAY) * day + int(clock.high) * step
         return cls(day, step, YEARS, parts, low, high)
 
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """Those of the parts that vary, the longer time before the shorter."""
+        """The slots of the parts that vary, from longer to shorter periods."""
         return tuple(slot for part in self.parts if _varies(part) for slot in part.slots(column))
 
     def encode(self, values: pd.Series) -> Ids:
@@ -133,7 +134,7 @@ class TimeCodec(MeasuredCodec):
         return counts
 
     def reach(self, spans: Sequence[Span]) -> list[Mask | None]:
-        """Ids of the first slot from which a time inside a span can be reached, and of the weeks of a single year."""
+        """Ids of the first slot that allow a time inside a span; for spans within one year also those of its weeks."""
         ends = [split_days(np.array([int(low), int(high)]) // self.day, self.calendar) for low, high in spans]
         masks: list[Mask | None] = []
         for place, part in enumerate(self.parts):
@@ -151,7 +152,7 @@ class TimeCodec(MeasuredCodec):
     def draw_within(
         self, spans: Sequence[Span], ids: NDArray[Any], values: NDArray[Any], rng: np.random.Generator
     ) -> NDArray[Any]:
-        """The nearest times that the column's clock shows inside a span; with years, any of the year's inside it."""
+        """The nearest times inside a span that the clock can show; with years, any time of the year inside the span."""
         ends = np.array([end for span in spans for end in span], dtype=values.dtype)
         nearest = np.abs(values[:, None] - ends).argmin(1)
         if self.calendar != YEARS:
@@ -160,14 +161,14 @@ class TimeCodec(MeasuredCodec):
         own = (values // self.day).astype("datetime64[D]").astype("datetime64[Y]")
         first, last = (year.astype("datetime64[D]").astype(np.int64) * self.day for year in (own, own + 1))
         lows, highs = np.maximum(lows, first), np.minimum(highs, last - 1)
-        # Whole weeks later or earlier: the weekday and the time of day stay.
+        # Move by whole weeks, to keep the weekday and the time of day.
         week = 7 * self.day
         least, most = -((values - lows) // week), (highs - values) // week
         moved = values + week * (least + np.floor(rng.random(len(values)) * (most - least + 1)).astype(np.int64))
         return np.asarray(np.where(least <= most, moved, ends[nearest]))
 
     def log_widths(self, ids: NDArray[Any]) -> Floats:
-        """Log of how many steps of the clock each row's ids represent (N,)."""
+        """Log of the number of clock steps that each row's ids represent (N,)."""
         logs, stop = np.zeros(len(ids)), 0
         for part in self.parts:
             if _varies(part):
@@ -176,15 +177,15 @@ class TimeCodec(MeasuredCodec):
         return logs
 
     def bounds(self) -> Bounds:
-        """What the column may hold."""
+        """The values that the column may have."""
         return Bounds(self.settle, self.low, self.high, 0)
 
     def beside(self, value: Any, *, up: bool) -> Any:
-        """One count of the clock more or less."""
+        """One clock count more or less."""
         return value + (1 if up else -1)
 
     def _within(self, days: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move a day of the first or last week that lies outside the range by whole weeks: Mondays stay Mondays."""
+        """Move days of the first or last week that are out of range by whole weeks: Mondays stay Mondays."""
         first, last = self.low // self.day, self.high // self.day
         if self.calendar not in WEEKDAYS:
             return np.clip(days, first, last)
@@ -193,12 +194,12 @@ class TimeCodec(MeasuredCodec):
         return np.clip(days, first, last)
 
     def settle(self, values: NDArray[Any], *, up: bool) -> Any:
-        """Move times to the nearest that the column may hold, upwards or downwards."""
+        """Move times up or down to the nearest one that the column may have."""
         counts = np.clip(values.astype(np.int64), self.low, self.high)
         days, clock = counts // self.day, counts % self.day
         steps = -(-clock // self.step) if up else clock // self.step
         first, last = int(self.parts[-1].low), int(self.parts[-1].high)
-        # A time of day outside those seen belongs to the day after, or before.
+        # A time of day beyond those seen moves to the next or previous day.
         beyond = steps > last if up else steps < first
         days = days + np.where(beyond, 1 if up else -1, 0)
         moved = self._settle_days(days, up=up)
@@ -249,7 +250,7 @@ class TimeCodec(MeasuredCodec):
 
 
 def _weeks(stored: Any, day: int) -> tuple[int, int]:
-    """The first and the last week of a column, as a file has them."""
+    """The first and last week of a column, as stored in a file."""
     if not isinstance(stored, list) or len(stored) != 2 or any(type(week) is not int for week in stored):
         raise ValueError("the weeks of a column of times must be two whole numbers")
     low, high = stored
@@ -259,7 +260,7 @@ def _weeks(stored: Any, day: int) -> tuple[int, int]:
 
 
 def _calendar(days: NDArray[np.int64], ids: int, floor: int) -> str:
-    """How days become at most `ids` ids: one by one only if they are few, and nearly all rows share theirs."""
+    """How to encode days as at most `ids` ids: individually only if few, and nearly all rows share their day."""
     distinct, counts = np.unique(days, return_counts=True)
     if len(distinct) <= min(FEW_DAYS, ids) and counts[counts < floor].sum() <= RARE_DAYS * len(days):
         return DAYS
@@ -267,13 +268,13 @@ def _calendar(days: NDArray[np.int64], ids: int, floor: int) -> str:
         if np.array_equal(join_days(split_days(distinct, calendar), calendar), distinct):
             return calendar
     years, weeks, _ = split_days(distinct, YEARS)
-    # Weeks that can be distinguished: not more than ids, nor than groups of enough rows.
+    # No more weeks can be distinguished than there are ids, or groups with enough rows.
     many = len(np.unique(np.stack([years, weeks]), axis=1).T) > min(ids, len(days) / max(floor, 1))
     return YEARS if many and years[-1] - years[0] >= MIN_YEARS else WEEKS
 
 
 def split_days(days: NDArray[np.int64], calendar: str) -> list[NDArray[np.int64]]:
-    """Day numbers since 1970 → the parts that the calendar makes of them."""
+    """Day numbers since 1970 → their parts in the calendar."""
     if calendar == DAYS:
         return [days]
     if calendar == WEEKS:
@@ -299,13 +300,13 @@ def join_days(parts: list[NDArray[np.int64]], calendar: str) -> NDArray[np.int64
 
 
 def _years_of(weeks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Years since 1970 that weeks belong to: those of their Thursdays."""
+    """Years since 1970 to which weeks belong: the years of their Thursdays."""
     thursdays = weeks * 7 - MONDAY + THURSDAY
     return thursdays.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
 
 
 def _first_weeks(years: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first week of each year: that of the 4th of January."""
+    """The first week of each year: the one with January 4."""
     starts: NDArray[np.int64] = years.astype("datetime64[Y]").astype("datetime64[D]").astype(np.int64)
     return (starts + 3 + MONDAY) // 7
 

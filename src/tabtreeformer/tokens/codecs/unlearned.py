@@ -1,6 +1,6 @@
-"""Columns whose values are made up when decoding: keys, and texts that few rows have.
+"""Columns whose values are made up when decoding: keys and rare texts.
 
-No value of a key and no rare text is ever copied from a real row, nor kept in the model.
+No key and no rare text is ever copied from a real row or stored in the model.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 TEXT_FLOOR = 5
-"""Rows that a text needs to be kept where `tokens.rare_floor` is 0: names are never copied, whatever the preset."""
+"""Rows a text needs to be kept if `tokens.rare_floor` is 0: names are never copied, whatever the preset."""
 MAX_KEPT = 2000
-"""Maximum of frequent values of a text column that are kept."""
+"""Maximum number of frequent values kept for a text column."""
 
 
 @dataclass(frozen=True)
 class KeyCodec(Codec):
-    """A key: nothing to learn, so that it has no ids."""
+    """A key: there is nothing to learn, so it has no ids."""
 
     name: ClassVar[str] = "key"
     kinds: ClassVar[tuple[str, ...]] = (IDENTIFIER,)
 
     maker: Maker
     repeats: tuple[float, ...] = ()
-    """Shares of keys that one row has, two rows, three …; empty where every row has its own."""
+    """Shares of keys with one, two, three … rows; empty if every row has its own key."""
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
-        """Find how keys are written, and how many rows share one."""
+        """Find how keys are written, and how many rows share a key."""
         return cls(cls._maker(values, column, config), learn_repeats(values, config.rare_floor or TEXT_FLOOR))
 
     @classmethod
@@ -71,7 +71,7 @@ class KeyCodec(Codec):
         return shared_numbers(rows, self.repeats)
 
     def decode(self, ids: NDArray[Any], rng: np.random.Generator, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Write the key of each row; rows that share one share all of it."""
+        """Write the key of each row; rows of the same owner get the same key."""
         owners = self.owners(rows or RowNumbers.first(len(ids)))
         distinct, places = np.unique(owners.numbers, return_inverse=True)
         keys = self.maker.write(RowNumbers(distinct, owners.seed), rng)
@@ -79,7 +79,7 @@ class KeyCodec(Codec):
         return keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=object)
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
-        """Nothing but that there is a key."""
+        """Only conditions on whether there is a key."""
         if condition.operator == "present":
             return self.anything()
         raise ConditionError(
@@ -91,7 +91,7 @@ class KeyCodec(Codec):
         return self.maker.longest
 
     def note(self) -> str:
-        """What is done with the column."""
+        """How the column is handled."""
         shared = f"; {1 - self.repeats[0]:.0%} of the keys have several rows" if self.repeats else ""
         return f"a key, made up for each row, e.g. {self.maker.example}{shared}"
 
@@ -110,24 +110,24 @@ class KeyCodec(Codec):
 
 @dataclass(frozen=True)
 class TextCodec(Codec):
-    """Text: frequent values are categories, all others share one id and are made up."""
+    """Text: frequent values are categories; all others are grouped under shared ids and made up."""
 
     name: ClassVar[str] = "text"
     kinds: ClassVar[tuple[str, ...]] = (TEXT, CATEGORICAL)
-    """Categories too, where every one is rare."""
+    """Also categorical columns, if all values are rare."""
 
     labels: Labels
     maker: Maker | None
-    """What makes rare values; None where there are none."""
+    """Makes rare values; None if there are none."""
     n_rare: int
 
     @classmethod
     def learn(cls, values: pd.Series, column: Column, config: TokenConfig) -> Self:
         """Keep values that at least `rare_floor` rows have, and find a pattern for the others.
 
-        NOTE[PAPER]: the paper gives every value of every column that is not a number an id, also in S, L and NM; we
-        keep only the frequent values of texts (`schema/infer.py` says what a text is) and make up the others, as we
-        make up keys, because each of them names a real row. `schema.json` can call such a column categorical.
+        NOTE[PAPER]: the paper gives an id to every value of every non-numeric column, also in S, L and NM; we keep
+        only frequent values of text columns (`schema/infer.py` defines text) and make up the others, as we do for
+        keys, because each of them identifies a real row. `schema.json` can declare such a column categorical.
         """
         counts, floor = values.value_counts(), config.rare_floor or TEXT_FLOOR
         enough = counts >= floor if column.meaning not in PERSONAL or column.placeholder else counts < 0
@@ -148,12 +148,12 @@ class TextCodec(Codec):
         return 0 if self.maker is None else self.maker.n_forms
 
     def slots(self, column: int) -> tuple[Slot, ...]:
-        """One category slot, if there is more than one value or sort of made-up values."""
+        """One category slot, if there is more than one value or form of made-up values."""
         size = len(self.labels.values) + self._n_forms
         return (Slot(SlotKind.CATEGORY, column, size),) if size > 1 else ()
 
     def encode(self, values: pd.Series) -> Ids:
-        """Values (N,) → ids (N, 1 or 0); a value never seen is a rare one."""
+        """Values (N,) → ids (N, 1 or 0); unseen values count as rare."""
         codes = self.labels.find(values)
         if not self.slots(0):
             return np.empty((len(values), 0), dtype=np.int64)
@@ -180,13 +180,13 @@ class TextCodec(Codec):
         return texts
 
     def people(self, ids: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Whom each row is about (N,), where its name tells."""
+        """The category of the person in each row (N,), if the name shows it."""
         if self.maker is None or not self.maker.is_person or not self.slots(0):
             return None
         return np.where(ids[:, 0] < len(self.labels.values), self._n_forms - 1, ids[:, 0] - len(self.labels.values))
 
     def can_encode(self, values: pd.Series) -> Mask:
-        """Which values are frequent ones, or may be made up (N,)."""
+        """Which values are frequent or may be made up (N,)."""
         return np.asarray((self.labels.find(values) >= 0) | (self.maker is not None) | (not self.slots(0)))
 
     def known_values(self) -> Labels:
@@ -194,7 +194,7 @@ class TextCodec(Codec):
         return self.labels
 
     def allow(self, condition: Condition, column: Column) -> Allowed:
-        """What a condition other than `missing` leaves."""
+        """What a condition other than `missing` allows."""
         if condition.operator == "present":
             return self.anything()
         slots = self.slots(0)
@@ -202,11 +202,11 @@ class TextCodec(Codec):
         return Allowed((not_empty(mask, condition, column),)[: len(slots)])
 
     def longest_text(self) -> int:
-        """Characters of the longest text that is made."""
+        """Characters of the longest made-up text."""
         return 0 if self.maker is None else self.maker.longest
 
     def note(self) -> str:
-        """What is done with the column."""
+        """How the column is handled."""
         if not len(self.labels.values) and self.maker is not None:
             return f"none of its {self.n_rare:,} values is kept: new ones are made up, e.g. {self.maker.example!r}"
         n_kept = len(self.labels.values)
@@ -228,7 +228,7 @@ class TextCodec(Codec):
 
 
 def _by_meaning(column: Column, texts: list[str], floor: int) -> Maker | None:
-    """What makes texts of the same meaning; None where they have none, or a placeholder is asked for."""
+    """A maker of texts with the same meaning; None if they have none, or if a placeholder is requested."""
     if column.placeholder:
         return None
     if column.meaning is None:
@@ -238,21 +238,21 @@ def _by_meaning(column: Column, texts: list[str], floor: int) -> Maker | None:
 
 
 def _protected(pattern: Pattern | None, texts: list[str], floor: int) -> Pattern | None:
-    """A pattern that reveals neither the largest number nor what fewer than `floor` texts have in common."""
+    """A pattern that reveals neither the largest number nor anything shared by fewer than `floor` texts."""
     if pattern is None or floor <= 1:
         return pattern
     return pattern.rounded() if len(texts) >= floor else None
 
 
 def _unlike(stem: str, texts: list[str]) -> str:
-    """A placeholder with which none of the texts begins."""
+    """A placeholder that none of the texts starts with."""
     while any(text.startswith(stem) for text in texts):
         stem = f"new {stem}"
     return stem + "{n}"
 
 
 def _common_pattern(texts: list[str], floor: int) -> Pattern | None:
-    """The pattern of most texts; spaces between words are no pattern but language."""
+    """The pattern of most texts; texts with spaces are language, not patterns."""
     solid = [text for text in texts if not any(c.isspace() for c in text) and any(c.isdigit() for c in text)]
     if len(solid) < SAME_PATTERN * len(texts):
         return None

@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"`([^`]*)`|(>=|<=|>|<|=|\+|-|\*|\bfrom\b)")
 
 
 def parse(text: str, schema: Schema) -> Rule:
-    """Read one relation; names and kinds that do not fit are an error."""
+    """Parse one relation; names or kinds that do not fit are an error."""
     names, marks = _split(text)
     columns = [_name(name, text, schema) for name in names]
     if len(columns) < 2:
@@ -37,7 +37,7 @@ def parse(text: str, schema: Schema) -> Rule:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """Names and the marks between them; anything between backticks is a name."""
+    """Names and the symbols between them; anything in backticks is a name."""
     names, marks, bare, place = [""], [], True, 0
     for found in _TOKEN.finditer(text):
         names[-1] += text[place : found.start()] if bare else ""
@@ -73,7 +73,7 @@ def _same_sort(text: str, names: list[Name], schema: Schema) -> None:
 
 
 def comparable(left: object, right: object) -> bool:
-    """Whether values of two columns count the same: numbers, or times in one unit and one time zone."""
+    """Whether two columns are comparable: numbers, or times with the same unit and time zone."""
     facts = [(c.sort, None if c.sort == "number" else (c.unit, _zone(c.dtype))) for c in (left, right)]  # type: ignore[attr-defined]
     return facts[0] == facts[1]
 

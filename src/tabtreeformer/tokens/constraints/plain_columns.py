@@ -1,4 +1,4 @@
-"""A table as plain values, in which relations are kept."""
+"""A table as plain values, in which relations are enforced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Plain:
-    """Columns by name: values as `Column.read` gives them (arbitrary where missing), and where they are missing."""
+    """Columns by name: values as returned by `Column.read` (arbitrary where missing), and where they are missing."""
 
     values: dict[Name, NDArray[Any]]
     gaps: dict[Name, NDArray[np.bool_]]
@@ -32,10 +32,10 @@ class Plain:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a column may hold, for code that changes its values."""
+    """The values that a column may have, for code that changes them."""
 
     settle: Callable[..., Any]
-    """Moves values to the nearest that the column may hold: `settle(values, up=True)`."""
+    """Moves values to the nearest one that the column may have: `settle(values, up=True)`."""
     low: Any
     high: Any
     decimals: int | None

@@ -1,6 +1,6 @@
-"""The relations: each is kept in rows that are being decoded.
+"""The relations: each is enforced in rows while they are decoded.
 
-Rows in which a column of the relation is missing are left alone.
+Rows with a missing value in a column of the relation are left alone.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .plain_columns import Bounds, Name, Plain
 
 
 def quoted(name: Name) -> str:
-    """A name as it is written in sentences."""
+    """A name as written in sentences."""
     return str(name) if re.fullmatch(r"[^\W\d]\w*", str(name)) and str(name) != "from" else f"`{name}`"
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """`greater >= lesser`; a row that breaks it gets a new value at a distance that occurred in rows."""
+    """`greater >= lesser`; a row that breaks it gets a new value at a distance seen in the data."""
 
     greater: Name
     lesser: Name
     strict: bool = False
     gaps: tuple[float, ...] = ()
-    """Quantiles of greater - lesser in the rows learned from."""
+    """Quantiles of greater - lesser in the training rows."""
     moves_greater: bool = True
 
     @property
@@ -57,7 +57,7 @@ class AtLeast:
         return np.asarray(greater - lesser)
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Move values of rows that break it, or lie further apart than any row has."""
+        """Move values in rows that break it, or whose values are further apart than in any row seen."""
         difference = self._difference(plain)
         outside = (difference < self.gaps[0]) | (difference > self.gaps[-1])
         rows = np.flatnonzero(plain.present(self.greater, self.lesser) & (self.broken(plain) | outside))
@@ -74,7 +74,7 @@ class AtLeast:
     def _yield(
         self, plain: Plain, bounds: Mapping[Name, Bounds], rows: NDArray[np.int64], moved: Name, fixed: Name
     ) -> None:
-        """Where the moved column's range ends too early, the other column is moved."""
+        """If the range of the moved column ends too early, move the other column."""
         left = rows[self.broken(plain)[rows]]
         if len(left):
             plain.values[fixed][left] = bounds[fixed].settle(plain.values[moved][left], up=not self.moves_greater)
@@ -113,7 +113,7 @@ class Sum:
         return np.asarray(sum(sign * plain.values[name].astype(np.float64) for sign, name in self.parts))
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Compute the total; where it leaves its range, the parts are changed within theirs."""
+        """Compute the total; if it is out of range, change the parts within their ranges."""
         rows = np.flatnonzero(plain.present(self.total, *self.reads))
         total, own = self._value(plain)[rows], bounds[self.total]
         excess = total - np.clip(total, float(own.low), float(own.high))
@@ -176,12 +176,12 @@ class Product:
 
 @dataclass(frozen=True)
 class Lookup:
-    """`target from source`: rows with the same source have the same target; a missing value counts as a value."""
+    """`target from source`: rows with the same source have the same target; missing counts as a value."""
 
     target: Name
     source: Name
     pairs: tuple[tuple[Any, Any], ...] = ()
-    """Values of the source, each with that of the target; None is a missing value."""
+    """Values of the source, each with its target value; None is a missing value."""
 
     @property
     def text(self) -> str:
@@ -196,7 +196,7 @@ class Lookup:
         return self.target
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Look up the target; a source that was never seen leaves it as it is."""
+        """Look up the target; an unseen source leaves it unchanged."""
         known = dict(self.pairs)
         codes, distinct = pd.factorize(plain.labels(self.source), use_na_sentinel=False)
         for code, value in enumerate(distinct):
@@ -230,7 +230,7 @@ def _store(
     numbers: NDArray[np.float64],
     excess_only: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Put numbers into a column without leaving its type; only those marked where a mask is given."""
+    """Put numbers into a column without changing its type; if a mask is given, only where it is set."""
     column = plain.values[name]
     if excess_only is not None:
         rows, numbers = rows[excess_only], numbers[excess_only]

@@ -1,4 +1,4 @@
-"""Several relations at once: checked against the table, put in an order in which none undoes another, and kept."""
+"""Several relations at once: checked against the table, ordered so that none undoes another, and enforced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rules import AtLeast, Rule
 
 @dataclass(frozen=True)
 class RuleSet:
-    """Relations in the order in which they are kept."""
+    """Relations in the order in which they are enforced."""
 
     rules: tuple[Rule, ...] = ()
 
@@ -26,10 +26,10 @@ class RuleSet:
         return tuple(rule.text for rule in self.rules)
 
     def keep(self, plain: Plain, bounds: Mapping[Name, Bounds], rng: np.random.Generator) -> None:
-        """Change rows so that every relation holds in them."""
+        """Change rows so that they satisfy every relation."""
         for rule in self.rules:
             rule.keep(plain, bounds, rng)
-        # A column with several lower bounds may have been moved below one by another: now only up, past all of them.
+        # A column with several lower bounds may have been moved below one by another: now move it only up, past all.
         for rule in self.rules:
             if isinstance(rule, AtLeast):
                 rows = np.flatnonzero(rule.broken(plain))
@@ -51,9 +51,9 @@ class RuleSet:
 
 
 def in_order(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
-    """Relations ordered so that each comes after those that write what it reads, and those that cannot be ordered.
+    """Relations ordered so that each follows those that write what it reads, and relations that cannot be ordered.
 
-    A column that a sum or a function writes belongs to that alone: a lower bound on it moves the other column instead.
+    A column written by a sum or a function is changed by nothing else: a lower bound on it moves the other column.
     """
     owned: dict[Name, Rule] = {}
     left: list[Rule] = []
