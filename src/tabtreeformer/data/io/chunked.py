@@ -13,7 +13,7 @@ from .frames import Kind
 CELLS_AT_ONCE = 2_000_000
 """Cells per part, unless the number of rows is given."""
 SAMPLE_ROWS = 1_000_000
-"""Approximate number of rows that statistics and trees are learned from."""
+"""Approximate number of rows used to learn statistics and trees."""
 MANY_ROWS = 2_000_000
 MANY_BYTES = 1 << 30
 """Larger tables and files are read in parts by default."""
@@ -35,7 +35,7 @@ class Chunks:
     rows: int | None = None
     """Rows per part."""
     sample: int = SAMPLE_ROWS
-    """Approximate number of rows that statistics and trees are learned from."""
+    """Approximate number of rows used to learn statistics and trees."""
     cache_dir: Path | None = None
     """Folder that holds the tokens of all rows during fitting."""
     kinds: Mapping[str | int, str] = field(default_factory=dict)

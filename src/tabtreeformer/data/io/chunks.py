@@ -43,7 +43,7 @@ def open_chunks(
     rows
         Rows per part.
     sample
-        Number of rows that statistics and trees are learned from.
+        Number of rows used to learn statistics and trees.
     cache_dir
         Folder for temporary files; defaults to the system's.
     kinds

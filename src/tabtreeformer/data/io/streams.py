@@ -137,7 +137,7 @@ _SIGNS = frozenset("€£¥§°²³½¼¾µ«»–—‘’“”„…•·®©
 
 
 def _unmarked(start: bytes) -> str:
-    """Recognize UTF-16 without a byte-order mark by its zeros: every second byte of Western text."""
+    """Recognise UTF-16 without a byte-order mark by its zeros: every second byte of Western text."""
     pairs = len(start) // 2
     if pairs and start[1::2].count(0) > 0.4 * pairs and start[::2].count(0) < 0.1 * pairs:
         return "utf-16-le"

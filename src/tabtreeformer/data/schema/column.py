@@ -83,10 +83,10 @@ class Column:
     stand_in: str | None = None
     """How realistic words are chosen; set when fitting, if the extra `fakes` is installed."""
     values: tuple[Scalar, ...] | None = None
-    """All values that the column may have, as public knowledge: all are kept, however rare."""
+    """All possible values, if publicly known: all are kept, however rare."""
     low: Scalar | None = None
     high: Scalar | None = None
-    """Ends of its range, as public knowledge: numbers, or dates as text; only read under differential privacy."""
+    """Ends of its range, if publicly known: numbers, or dates as text; only read under differential privacy."""
     why: str = field(default="", compare=False)
     """Why the column is of this kind."""
 

@@ -46,7 +46,7 @@ _ZIP_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"}
 
 
 def describe(series: pd.Series, name: str | int, target: bool = False) -> Column:
-    """Describe one column; a target is never taken for an identifier."""
+    """Describe one column; a target is never treated as an identifier."""
     name = int(name) if isinstance(name, np.integer) else name
     column = _dtype_facts(series, name)
     present = series.dropna()

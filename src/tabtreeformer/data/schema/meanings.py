@@ -1,7 +1,7 @@
 """What texts mean: e-mail and IP addresses, account numbers, names of people.
 
 A text with a meaning is never split up and reassembled: it is replaced by one with the same meaning. Meanings with a
-form are recognized by it in every value; meanings of words (a name, a town) by the name of the column.
+form are recognised by it in every value; meanings of words (a name, a town) by the name of the column.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def has_meaning(meaning: str, text: str) -> bool:
 
 
 def _meaning_of_words(words: str, texts: Sequence[str]) -> str | None:
-    """The meaning by column name, if the texts are words: mostly capitalized, no digits except in addresses."""
+    """The meaning by column name, if the texts are words: mostly capitalised, no digits except in addresses."""
     named = next((meaning for meaning, form in _NAMED if re.fullmatch(form, words)), None)
     if named is None or named in (ADDRESS, STREET):
         spaced = sum(" " in text for text in texts) > len(texts) / 2
