@@ -26,9 +26,9 @@ ALPHA = 0.05
 POINTS = 200
 """Quantiles of the distances that are kept for plots."""
 NEAREST = 0.01
-"""A near copy is closer to a training row than all but this share of the held-out rows."""
+"""A near copy is closer to a training row than all but this share of the held-out rows are."""
 CLOSEST = 10
-"""Synthetic rows, the closest to a training row, that are listed in the breakdown."""
+"""Number of synthetic rows listed in the breakdown, those closest to a training row."""
 PERCENTILE = 5
 """Share of rows, in per cent, whose neighbour ratio is below the one reported with the median."""
 
@@ -94,7 +94,7 @@ def copies(tables: Tables, context: Context) -> Measurement:
     return Measurement(float(equal.mean()), breakdown)
 
 
-# ---- distances to the training rows, which two metrics share
+# ---- distances to the training rows, shared by two metrics
 
 
 def _to_training(tables: Tables, table: Table, context: Context) -> tuple[NDArray[np.int64], Neighbours]:

@@ -20,7 +20,7 @@ from ..score import Measurement
 from .risk import Risk, shared_confidence, worst
 
 TOLERANCE, OF_RANGE = 0.05, 0.01
-"""A number is guessed where the guess is off by at most this share of it; a date, by this share of the common range."""
+"""A guess is right if it is off by at most this share of the number or, for a date, this share of the common range."""
 COMMON = (0.01, 0.99)
 """Quantiles of training and held-out dates together that bound their common range: one outlying date moves neither."""
 MAX_SECRETS = 20
@@ -65,7 +65,7 @@ def inference(tables: Tables, context: Context) -> Measurement:
 
 
 def _secrets(n_columns: int, context: Context) -> tuple[list[int], str | None]:
-    """The columns to attack: those named, or all; of many the target and the first ones."""
+    """The columns to attack: those named, or all; if there are too many, the target and the first ones."""
     if context.sensitive:
         return list(context.sensitive), None
     places = list(range(n_columns))
@@ -77,7 +77,7 @@ def _secrets(n_columns: int, context: Context) -> tuple[list[int], str | None]:
 
 
 def _slack(tables: Tables, place: int) -> float | None:
-    """How far a guess of a date may be off, the same for training and held-out rows; None for other columns."""
+    """How far off the guess of a date may be, for training and held-out rows alike; None for other columns."""
     if tables.train.features[place].categorical or tables.train.features[place].unit != "time":
         return None
     both = np.concatenate([table.columns[place] for table in (tables.train, tables.holdout)])
@@ -87,7 +87,7 @@ def _slack(tables: Tables, place: int) -> float | None:
 
 
 def _hits(rows: Table, place: int, guesses: Any, slack: float | None) -> int:
-    """Count the guesses that are right: the same category, a number within the tolerance, missing for missing."""
+    """Count the correct guesses: the same category, a number within the tolerance, missing for missing."""
     truth = rows.columns[place]
     if rows.features[place].categorical:
         return int((truth == guesses).sum())

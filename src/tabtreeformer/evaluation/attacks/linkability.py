@@ -21,7 +21,7 @@ SPLITS = 4
 
 
 def linkability(tables: Tables, context: Context) -> Measurement:
-    """Risk that both halves of a training row lead to the same synthetic row, beyond what held-out rows do."""
+    """Risk that both halves of a training row lead to the same synthetic row, beyond the risk of held-out rows."""
     n_columns = len(tables.train.features)
     if n_columns < 2:
         return Measurement(float("nan"), {}, "a table of one column has no halves to link")

@@ -38,7 +38,7 @@ class MembershipAttack:
     interval: tuple[float, float]
     """Interval of the true-positive rate; it allows for the threshold being an estimate too."""
     false_positives: float
-    """The share of others that the threshold lets pass at most."""
+    """Maximum share of others that may exceed the threshold."""
     members: int
     others: int
 
@@ -136,7 +136,7 @@ def _rate_interval(
     confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Draw where the threshold might have fallen with other held-out rows, then the rate above it (Jeffreys).
+    """Draw thresholds as other held-out rows might have given, then the rate above each (Jeffreys).
 
     `others` are in descending order: the share of the population above number k of n is Beta(k + 1, n - k) distributed.
     """

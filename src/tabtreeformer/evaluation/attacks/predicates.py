@@ -14,7 +14,7 @@ from ..encoding import MISSING, Table
 
 
 class Relation(enum.Enum):
-    """How a column compares with a value; for a missing value only the last two can hold."""
+    """How a column compares with a value; for a missing value only the last two can be true."""
 
     EQUAL = "="
     OTHER = "≠"
@@ -53,7 +53,7 @@ class Clause:
         return cls(place, relation, value)
 
     def holds(self, table: Table) -> NDArray[np.bool_]:
-        """Return for each row whether the clause holds."""
+        """Return for each row whether the clause is true."""
         column = table.columns[self.place]
         if self.relation in _COMPARE:
             true: NDArray[np.bool_] = _COMPARE[self.relation](column, self.value)
@@ -68,7 +68,7 @@ class Clause:
 
 
 Predicate = tuple[Clause, ...]
-"""Clauses that must all hold."""
+"""Clauses that must all be true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,12 @@ class Matches:
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """Which of the predicates are satisfied by exactly one row."""
+        """The predicates that exactly one row satisfies."""
         alone: NDArray[np.bool_] = self.counts == 1
         return alone
 
     def crowding(self) -> float:
-        """How many predicates that single out point at the same row, as seen by one of them; at least 1."""
+        """How many predicates single out the same row, averaged over the predicates that single out; at least 1."""
         times = np.bincount(self.rows[self.alone])
         return float(np.square(times).sum() / times.sum()) if times.sum() else 1.0
 

@@ -20,17 +20,17 @@ from ..encoding import Table
 
 Floats = NDArray[np.float64]
 NEAR = 0.1
-"""A row is repeated by one that is at most this share of the distance to the nearest other candidate away."""
+"""A released row repeats a candidate if its distance is at most this share of that to the nearest other candidate."""
 MAX_CANDIDATES, MAX_RELEASED = 2_500, 10_000
-"""Candidates of either kind, and released rows, that are looked at, each at most."""
+"""Maximum number of candidates of either kind, and of released rows."""
 BLOCK_CELLS = 1 << 17
-"""Distances that are computed at once: few enough to stay in a core's cache."""
+"""Distances that are computed at once, few enough to stay in a core's cache."""
 
 
 def repeated(population: Table, n_members: int, released: Table, n_learned: int) -> dict[str, Any]:
     """Count the repeated members (first in the population) and the repeated others.
 
-    `copies` is the share of copies of the `n_learned` rows among the released rows that would explain it.
+    `copies` is the share of released rows that, as copies of the `n_learned` rows, would explain the difference.
     """
     released = released.take(slice(MAX_RELEASED))
     own = nearest(population, population, 2)[:, 1]
@@ -75,6 +75,6 @@ def nearest(queries: Table, reference: Table, n_nearest: int) -> Floats:
 
 
 def _ranks(values: Floats, order: Floats) -> NDArray[np.float32]:
-    """Share of the candidates below each value: one far value moves no other. A gap is 1 away from all values."""
+    """Share of the candidates below each value: one extreme value moves no other. A gap is 1 away from all values."""
     ranks = np.searchsorted(order, values) / max(len(order), 1)
     return np.where(np.isnan(values), 2.0, ranks).astype(np.float32)

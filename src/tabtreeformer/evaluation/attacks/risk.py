@@ -55,7 +55,7 @@ class Risk:
     high: float
     """Ends of its confidence interval."""
     sureness: float
-    """The lower end before it is cut at 0, by which risks are ranked."""
+    """The lower end before it is cut off at 0; risks are ranked by it."""
 
     @classmethod
     def of(
@@ -121,7 +121,7 @@ def shared_confidence(n_risks: int, confidence: float = CONFIDENCE) -> float:
 
 
 def worst(risks: Sequence[Risk]) -> Risk:
-    """Return the most certain leak: the one with the highest lower end."""
+    """Return the most certain leak, the one with the highest lower end."""
     return max(risks, key=lambda risk: (risk.low, risk.sureness))
 
 

@@ -43,18 +43,18 @@ SHADOW_LEAF = 40
 DENSITY_IDS, SHADOW_IDS = 60, 300
 """Intervals per number, of the density and of the shadows."""
 MIN_INTERVAL = 5
-"""Rows per interval at least."""
+"""Minimum rows per interval."""
 DENSITY_SMOOTHING, DENSITY_UNSEEN = 2.0, 0.5
 MIN_DENSITY_LEAF, LEAVES = 10, 100
 """Minimum rows per leaf of the density: this number, or a hundredth of the rows if larger."""
 DENSITY_GROWN = 5_000
 """Released rows used to choose the splits of the density; all of them are counted."""
 SHARE_FLOOR, SPREAD_FLOOR = 1e-6, 0.3
-"""What is added to each share, and to the spread of a row's shadow scores."""
+"""Constant added to each share, and to the spread of a row's shadow scores."""
 MORE, MORE_ROWS = 10, 50_000
-"""Where more rows are released than were learned from: multiples of them that are attacked, and the maximum of rows."""
+"""Where more rows are released than were learned: multiples of these that are attacked, and the maximum of rows."""
 MAX_ROWS = 25_000
-"""Maximum members, others and released rows of an attack, each."""
+"""Maximum members, others and released rows of an attack (each)."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Calibration:
         n_shadows: int | None = None,
         leaf_rows: int = SHADOW_LEAF,
     ) -> list[Calibration]:
-        """The same for several numbers of rows; each shadow table is written once, and its first rows are taken."""
+        """Like `learn`, for several numbers of rows; each shadow table is written once, and its first rows are used."""
         n_shadows = n_shadows or (N_SHADOWS if population.n_rows < MANY_ROWS else FEW_SHADOWS)
         halves, last, *seeds = seed.spawn(2 + n_shadows)
         rng = np.random.default_rng(halves)
@@ -193,7 +193,7 @@ class Calibration:
         spread = np.sqrt(np.where(there, np.square(scores - mean), 0.0).sum(0) / count)
         # The spread over a few shadows is a rough estimate, so it is averaged with that of a typical row.
         spread = (spread + np.median(spread)) / 2
-        # A row that every shadow learned from, as the last of an odd number of shadows may have, says nothing.
+        # A row that every shadow learned, which can happen when their number is odd, gets no score.
         return cls(population, np.where(there.any(0), mean, np.nan), spread, seed)
 
     def score(self, released: Table) -> Floats:

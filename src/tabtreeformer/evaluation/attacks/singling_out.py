@@ -27,16 +27,16 @@ from .risk import Risk, shared_confidence, worst
 N_COLUMNS = 3
 """Columns of a multivariate predicate."""
 ATTEMPTS = 15
-"""Predicates tried for each that is wanted; where columns are coarse, few of them isolate anybody."""
+"""Predicates tried for each one needed; where columns are coarse, few of them isolate anybody."""
 BATCH = 1000
 GLANCE = 500
-"""Rows on which most predicates already prove to match more than one."""
+"""Rows on which most predicates already turn out to match more than one row."""
 MAX_ROWS = 50_000
 """Synthetic rows that predicates are made from."""
 FEWEST = 10
 """With fewer predicates than this, there is no result."""
 SIZES = 10
-"""Sizes of the control table from which the success at the size of the training table is extrapolated."""
+"""Sizes of the control table from which success is extrapolated to the size of the training table."""
 
 _OF_NUMBERS = (
     Relation.EQUAL,
@@ -83,7 +83,7 @@ def _risk(
     """Compare the successes in training and held-out rows.
 
     Where the hold-out is the smaller table its successes are extrapolated, and a law that fits badly could pass for a
-    leak: the interval stays above 0 only if as few training rows, of which expectations are exact, show an excess too.
+    leak: the interval stays above 0 only if equally few training rows, whose expectations are exact, show it too.
     """
     of_train, of_control = match(predicates, train), match(predicates, control)
     found, size = int(of_control.alone.sum()), control.n_rows
@@ -175,11 +175,11 @@ def at_random(table: Table, n: int, width: int, rng: np.random.Generator) -> lis
 
 
 def size_correction(matches: NDArray[np.int64], n_rows: int, size: int) -> float:
-    """How many times more predicates would single out in `size` rows like the control's than do in its `n_rows`.
+    """How many times more predicates would single out a row in `size` rows like the control's than in its `n_rows`.
 
-    A smaller table is a sample of the control, of which expectations are exact. For a larger one the successes at
-    smaller sizes are extrapolated, by the law that Giomi et al. fit: a predicate of weight w is true of exactly one of
-    n rows with probability n w (1 − w)^(n−1), and weights are spread evenly up to some largest one.
+    A smaller table is a sample of the control, whose expectations are exact. For a larger one the successes at smaller
+    sizes are extrapolated, by the law that Giomi et al. fit: a predicate of weight w is true of exactly one of n rows
+    with probability n w (1 − w)^(n−1), and weights are spread evenly up to a maximum.
     """
     now = _expected(matches, n_rows, n_rows)
     if not now or size == n_rows:
@@ -202,7 +202,7 @@ def _expected(matches: NDArray[np.int64], n_rows: int, size: int) -> float:
 
 
 def _fitted(sizes: NDArray[np.int64], successes: NDArray[np.float64]) -> Callable[[int], float]:
-    """Fit the largest weight; how many predicates there are cancels out, and is solved for at each weight."""
+    """Fit the largest weight; the number of predicates cancels out, and is solved for at each weight."""
 
     def law(weight: float, n: NDArray[np.float64] | float) -> NDArray[np.float64]:
         return np.asarray((1 - (n * weight + 1) * (1 - weight) ** n) / (n + 1))

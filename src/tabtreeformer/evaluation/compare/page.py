@@ -1,4 +1,4 @@
-"""One page that shows generators side by side: a verdict, pictures, every score, the best marked."""
+"""One page that shows generators side by side: a verdict, pictures, and every score, with the best marked."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ...errors import ConfigError
 KEY = ("table", "generator", "seed", "budget_seconds")
 COLUMNS = ("experiment", *KEY, "metric", "value", "status", "message")
 COMPARISON = "comparison"
-"""The experiment in which every generator runs as it comes."""
+"""The experiment in which every generator runs with its defaults."""
 RUN = "run"
 """The metric of the row that closes a run; its value is 1 if the run succeeded."""
 OK, FAILED, TIMEOUT = "ok", "failed", "timeout"
@@ -86,7 +86,7 @@ class Results:
             file.write(text)
 
     def done(self, table: str, generator: str, seed: int, budget_seconds: float, *, exact: bool = False) -> bool:
-        """Whether a run need not be repeated: it ended, or did not end within at least this budget.
+        """Whether a run need not be repeated: it finished, or it ran out of at least this budget.
 
         `exact`: only runs with exactly this budget count, for experiments that compare budgets.
         """

@@ -27,13 +27,13 @@ from .tables import Table
 
 METRICS = ("utility", "shape", "trend", "detection", "dcr", "copies", "membership")
 PATIENCE = 8
-"""A worker may take this many times its budget by the clock: on a busy machine it waits for its turn."""
+"""A worker may take this many times its budget in wall-clock time: on a busy machine it waits for its turn."""
 OUT_OF_TIME = -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None
 """The return code of a process that the system ended because its processor time was used up."""
 OVERTIME = 1.25
 """A generator that was given its budget may exceed it by this factor."""
 UNFIT = (TabTreeFormerError, ValueError, TypeError, ArithmeticError, LookupError)
-"""What evaluating rows raises that are not a table like the real one."""
+"""Errors of evaluating rows that do not form a table like the real one."""
 START_SECONDS = 60.0
 """Additional time for starting Python and importing libraries."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -42,23 +42,23 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASH
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a run may use, how its rows are split, and how they are scored."""
+    """The resources of a run, how its rows are split, and how they are scored."""
 
     budget_seconds: float = 600.0
-    """Processor seconds for fit and sample together, infinite: no limit; with one thread, the time by the clock."""
+    """Processor seconds for fit and sample together (infinite: no limit); with one thread, wall-clock time."""
     told: bool = False
-    """Whether generators are asked to make the best of this time, as in the comparison at equal time."""
+    """Whether generators are asked to use this time as well as they can, as in the comparison at equal time."""
     threads: int = 1
     """Threads of a run."""
     device: Literal["auto", "cpu"] = "auto"
     """`cpu` hides the GPUs of the machine."""
     split: Literal["seed", "one"] = "seed"
-    """A split per seed, or that of seed 0 for all of them, so that only the generators differ (the paper)."""
+    """A split per seed, or the split of seed 0 for all seeds, so that only the generators differ (as in the paper)."""
     utility: UtilityMode = "quick"
     """Evaluators with fixed settings, or tuned as in the paper."""
 
     def split_of(self, seed: int) -> int:
-        """The seed of the split that a run has."""
+        """The seed of the split of a run."""
         return seed if self.split == "seed" else 0
 
 
@@ -71,7 +71,7 @@ def compare(
     *,
     samples: Path | None = None,
 ) -> Iterator[Run]:
-    """Make every run that is missing in the results, seed by seed and small tables first; yield each as it ends.
+    """Make every run that is missing from the results, seed by seed and small tables first; yield each as it ends.
 
     `samples` is a folder in which the rows of each run are kept.
     """
@@ -191,7 +191,7 @@ def scores_of(
 
 
 def held_out(train: pd.DataFrame, test: pd.DataFrame, target: str, seed: int) -> dict[str, float]:
-    """Return the scores of real rows that no generator saw: what a generator can reach without copying.
+    """Return the scores of real rows that no generator saw, which a generator can reach without copying.
 
     Their utility cannot be measured, as no rows are left to test it on.
     """

@@ -1,4 +1,4 @@
-"""Tables to compare generators on: complete rows of numbers and labels, split the same way for everybody."""
+"""Tables to compare generators on: complete rows of numbers and labels, split the same way for all generators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Table:
         return train, test
 
     def plan(self) -> dict[str, Any]:
-        """Return what a generator knows of the columns."""
+        """Return what a generator knows about the columns."""
         columns = []
         for name in self.frame.columns:
             values = self.frame[name]

@@ -27,7 +27,7 @@ def seconds(frame: pd.DataFrame) -> pd.Series:
 
 
 def leaks(frame: pd.DataFrame, n_rows: int) -> dict[str, str]:
-    """Generators whose rows have a sign of a leak, and which; means over the seeds of a table of `n_rows` rows."""
+    """Generators whose rows show signs of a leak, and the signs; means over the seeds of a table of `n_rows` rows."""
     found = {}
     others = max(n_rows // TEST_SHARE, 1)
     most = max(MEMBERSHIP, by_chance({"rows": {"members": max(n_rows - others, 1), "others": others}}, CONFIDENCE))
@@ -72,7 +72,7 @@ def sentences(frame: pd.DataFrame, runs: Sequence[Run], controls: Sequence[str],
 
 
 def _certainty(safe: pd.DataFrame, runs: Sequence[Run]) -> list[str]:
-    """How far the order of the most useful generators could be chance."""
+    """To what extent the order of the most useful generators could be chance."""
     losses = safe["utility"].dropna().sort_values()
     if len(losses) < 2:
         return []

@@ -1,7 +1,7 @@
-"""Run one generator on one table: `python worker.py job.json`, in whatever environment the generator lives.
+"""Run one generator on one table: `python worker.py job.json`, in the generator's own environment.
 
 Nothing of this package is imported here, so that a rival's environment needs nothing but pandas: the rows come as CSV
-with a JSON file that says which columns are numbers, the new rows and a record of the run go back the same way.
+with a JSON file that says which columns are numbers; the new rows and a record of the run go back the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
-"""Limits and counts of the system; Windows has none, and there only the clock ends a run."""
+"""Limits and counts of the system; Windows has none, so only wall-clock time ends a run there."""
 
 
 def main(path: str) -> None:
@@ -29,7 +29,7 @@ def main(path: str) -> None:
 
 
 class _Record:
-    """Facts about a run, which are written when it ends, however it ends: whatever a generator raises is a result."""
+    """Facts about a run, written however it ends: whatever a generator raises is a result."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.facts = path, dict[str, Any]()
@@ -124,7 +124,7 @@ def _end_with(parent: int) -> None:
 
 
 def _clocks() -> tuple[float, float]:
-    """Seconds by the clock, and of processors, of this process and those that it waited for."""
+    """Wall-clock and processor seconds of this process and those that it waited for."""
     if resource is None:
         return time.perf_counter(), time.process_time()
     used = [sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
