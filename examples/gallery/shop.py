@@ -1,6 +1,6 @@
 """A shop's database: customers, orders and their lines."""
 
-# %% Three tables that belong together.
+# %% Three linked tables.
 import numpy as np
 import pandas as pd
 

@@ -14,7 +14,7 @@ ROWS = 65_536
 def correlations(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the correlation of each pair over the rows in which both have a value, (P, P).
 
-    NaN for a constant column, and where fewer than two rows, or rows of one value only, are left.
+    NaN for a constant column, and where fewer than two rows, or only rows with the same value, are left.
     """
     result = np.full((len(columns), len(columns)), np.nan)
     varying = [place for place, column in enumerate(columns) if _varies(column[~np.isnan(column)])]
@@ -49,7 +49,7 @@ def _complete(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _pairwise(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """Return the correlation over the rows that both columns have."""
+    """Return the correlation over the rows in which both columns have a value."""
     both = ~np.isnan(left) & ~np.isnan(right)
     left, right = left[both], right[both]
     if not (_varies(left) and _varies(right)):

@@ -72,7 +72,7 @@ def _widened(table: Table, train: Table, tables: Tables, pairs: list[tuple[int, 
 
 
 def _pairs(train: Table, context: Context) -> list[tuple[int, int]]:
-    """The numbers that correlate most, both of the same sort."""
+    """The pairs of numbers that correlate most, both of the same kind."""
     some = train.sample(CORRELATED, context.rng())
     found = []
     for i, j in combinations(some.numeric, 2):

@@ -21,7 +21,7 @@ from .auc import auc
 MAX_ROWS = 20_000
 """Maximum number of rows of each table."""
 TWINS = 0.35
-"""Chance seldom gives an AUC below this; rows that are in both tables do."""
+"""Chance seldom gives an AUC below this; rows that are in both tables can."""
 MAX_CATEGORIES = 32
 """Columns with more categories are split by the order of their codes: free to group many categories, trees overfit them
 and miss everything else, and two tables that plainly differ score one half."""
@@ -64,7 +64,7 @@ def detection(tables: Tables, context: Context) -> Measurement:
 
 
 def _note(tables: Tables, value: float) -> str | None:
-    """Return what the reader must know besides the number."""
+    """Return what the reader needs to know besides the number."""
     if value < TWINS:
         return "far below 0.5: rows of one table are also in the other, so the classifier learns the wrong label"
     if min(tables.train.n_rows, tables.synthetic.n_rows) > MAX_ROWS:

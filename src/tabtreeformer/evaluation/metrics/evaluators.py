@@ -23,7 +23,7 @@ EVALUATORS = ("LN", "RF", "XGB")
 LARGEST = 1e30
 """Numbers beyond this are replaced by it: their squares must not overflow, and forests compute in single precision."""
 DENSE_CELLS = 20_000_000
-"""Linear regression solves a matrix up to this size directly; a larger one in steps, without writing out its zeros."""
+"""Linear regression solves a matrix up to this size directly, a larger one iteratively, without storing its zeros."""
 
 # Legend of shapes: N rows, F columns to predict from, H columns once one-hot.
 
@@ -172,7 +172,7 @@ def _model(evaluator: str, settings: Mapping[str, Any], matrix: Any, seed: int, 
 
 
 class _Dense:
-    """A model that is solved exactly where its matrix, written out, is small enough."""
+    """A model that is solved exactly where its dense matrix is small enough."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

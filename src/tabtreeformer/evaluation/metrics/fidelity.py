@@ -24,7 +24,7 @@ UNSEEN = 1e-6
 """The frequency that SDMetrics assumes for a category that the real rows never had."""
 BINS = 10
 STRONG_CORRELATION, STRONG_ASSOCIATION = 0.5, 0.3
-"""Above these, a pair of real columns has a strong trend, as SDMetrics defines it since version 0.27."""
+"""Above these values, a pair of real columns has a strong trend, as SDMetrics has defined it since version 0.27."""
 
 
 # ---- Shape
@@ -56,9 +56,9 @@ def ks_complement(real: NDArray[np.float64], synthetic: NDArray[np.float64]) -> 
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the numbers that are there, rounded and sorted."""
+    """Return the numbers that are not missing, rounded and sorted."""
     values = values[~np.isnan(values)]
-    with np.errstate(over="ignore"):  # rounding multiplies; what overflows has no decimals to lose
+    with np.errstate(over="ignore"):  # rounding multiplies; numbers that overflow have no decimals to lose
         rounded = np.round(values, DECIMALS)
     return np.sort(np.where(np.isfinite(rounded), rounded, values))
 
@@ -174,7 +174,7 @@ def cramers_v(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -
 
 
 def _correlation_table(table: Table) -> NDArray[np.float64]:
-    """Return the correlations of the numeric columns at the places of all columns, (D, D)."""
+    """Return the correlations of the numeric columns in the positions of all columns, (D, D)."""
     result = np.full((len(table.features), len(table.features)), np.nan)
     places = table.numeric
     if len(places) > 1:
@@ -183,7 +183,7 @@ def _correlation_table(table: Table) -> NDArray[np.float64]:
 
 
 def _discrete(table: Table) -> list[_Codes]:
-    """Return every column as codes; only where both kinds are there are numbers ever cut into bins."""
+    """Return every column as codes; numbers are cut into bins only if there are both kinds of columns."""
     mixed = len(table.categorical) > 0
     return [
         column if feature.categorical else binned(column) if mixed else None
@@ -192,7 +192,7 @@ def _discrete(table: Table) -> list[_Codes]:
 
 
 def binned(values: NDArray[np.float64]) -> _Codes:
-    """Cut numbers into ten equal bins from their least to their largest; both the largest and missing ones come after.
+    """Cut numbers into ten equal bins from the minimum to the maximum; the maximum and missing ones come after these.
 
     None where the range is too narrow for ten different edges.
     """

@@ -39,7 +39,7 @@ class Gower:
     """A table in which nearest rows are searched."""
 
     def __init__(self, reference: Table, *others: Table) -> None:
-        """Take the range of each number from the reference and all tables that will be queried."""
+        """Compute the range of each number from the reference and all tables that will be queried."""
         self.unit = min(FINEST, (2**31 - 1) // len(reference.features))
         self._ends = {place: _ends([t.columns[place] for t in (reference, *others)]) for place in reference.numeric}
         self._reference, self._n_rows = self._place(reference), reference.n_rows
@@ -98,7 +98,7 @@ class Gower:
                 continue
             low, size = self._ends[place]
             gaps = np.isnan(column)
-            # Halves first: the difference of two huge numbers is no longer a number.
+            # Halve first: the difference of two huge numbers would overflow.
             share = np.where(gaps, 0.0, (column / 2 - low / 2) / size)
             columns.append(np.rint(np.clip(share, 0, 1) * self.unit).astype(np.int32))
             missing.append(gaps if gaps.any() else None)

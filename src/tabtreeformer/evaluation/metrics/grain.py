@@ -13,7 +13,7 @@ from ..score import Measurement
 Floats = NDArray[np.float64]
 
 MAX_DECIMALS = 9
-"""Numbers with more decimals have no last digit that somebody chose."""
+"""Numbers with more decimals have no last digit that a person chose."""
 SPARE = 100
 """One training value in this many may have more decimals than the others."""
 ENDINGS = (25, 5, 1)
@@ -40,7 +40,7 @@ def grain(tables: Tables, context: Context) -> Measurement:
 def similarity(real: Floats, new: Floats) -> tuple[float, float] | None:
     """How similarly two columns are rounded, and how similarly two samples of the real one would be.
 
-    None where the real ones have no last digit.
+    None where the real numbers have no last digit.
     """
     if not len(real) or not len(new):
         return None
@@ -53,7 +53,7 @@ def similarity(real: Floats, new: Floats) -> tuple[float, float] | None:
 
 
 def roundings(values: Floats, decimals: int) -> NDArray[np.int64]:
-    """The class of each number: 0 for one with further decimals, else by its zeros and the digit before them."""
+    """The class of each number: 0 if it has more decimals, else by its zeros and the digit before them."""
     largest = 2.0**53 / 10.0**decimals
     scaled = np.clip(values, -largest, largest) * 10.0**decimals
     counts = np.rint(scaled)

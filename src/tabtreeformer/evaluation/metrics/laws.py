@@ -25,7 +25,7 @@ MAX_ROWS = 20_000
 MIN_KEPT = 0.95
 """A law holds in at least this share of the training rows that it applies to."""
 MIN_APPLIES = 20
-"""Rows that a law must apply to for its share to be meaningful."""
+"""Minimum rows that a law must apply to for its share to be meaningful."""
 MAX_TICKS = 2.0**62
 
 
@@ -35,7 +35,7 @@ class Found:
 
     law: Law
     train: float
-    """Share of the training rows that keep it, of those that it applies to."""
+    """Share of the training rows that keep it, among those that it applies to."""
 
 
 def laws(tables: Tables, context: Context) -> Measurement:
@@ -100,7 +100,7 @@ def _short(record: dict[str, Any]) -> float:
 
 
 def as_frame(table: Table, train: Table) -> Frame:
-    """A table of arrays as the frame that laws are checked in; whole are those numbers that are whole in `train`."""
+    """A table of arrays as the frame that laws are checked in; numbers that are whole in `train` become whole."""
     columns, cells = [], {}
     for feature, own, real in zip(table.features, table.columns, train.columns, strict=True):
         column, values, gaps = _labels(feature, own) if feature.categorical else _numbers(feature, own, real)

@@ -1,8 +1,8 @@
 """Nearest rows by cosine distance, among millions, in bounded memory.
 
 Rows are compared as the paper does for its distance to the closest record: numbers by their quantile among the training
-rows, categories one-hot, cosine distance. The one-hot matrix is never built: two rows share as many of its ones as they
-share categories, so that comparing codes is enough, and costs the same for two categories as for a million.
+rows, categories one-hot, cosine distance. The one-hot matrix is never built: two rows share as many ones as they share
+categories, so comparing codes is enough, and costs the same for two categories as for a million.
 
 Memory, whatever the number of rows: one block of BLOCK_QUERIES × BLOCK_ROWS comparisons (7 bytes each, 14 MiB) plus
 the reference rows, of which 4 bytes per number, 1, 2 or 4 per category (by their count) and 8 per row are kept.
@@ -51,7 +51,7 @@ class Space:
     """A table whose rows can be searched; the scale of distances is learned from them."""
 
     def __init__(self, reference: Table) -> None:
-        """Learn the quantiles of the numbers, missing ones placed at the median, and which categories there are."""
+        """Learn the quantiles of the numbers (missing ones are placed at the median), and the categories."""
         columns = [reference.columns[place] for place in reference.numeric]
         self._medians = [_median(column) for column in columns]
         self._scales = [Quantiles(_filled(column, m)) for column, m in zip(columns, self._medians, strict=True)]
@@ -104,7 +104,7 @@ class Quantiles:
         """Find the quantiles: 1000 of them, or one per row where there are fewer rows."""
         self._shares = np.linspace(0, 1, min(QUANTILES, len(values)))
         values = np.sort(values)
-        # Through percentages, as there: a rounding error in a rank moves values that occur more than once.
+        # Through percentages, as in scikit-learn: a rounding error in a rank moves values that occur more than once.
         ranks = (len(values) - 1) * (self._shares * 100 / 100)
         lower = np.floor(ranks).astype(np.int64)
         upper, part = np.minimum(lower + 1, len(values) - 1), ranks - lower

@@ -22,9 +22,9 @@ from .evaluator_search import TRIALS, tune
 from .evaluators import EVALUATORS, LARGEST, Scaler, fit_and_predict, quick_settings
 
 TRAINING = ("utility", "training rows")
-"""Where a context remembers what evaluators learned from the real rows, which is the same for all synthetic tables."""
+"""Where a context stores what evaluators learned from the real rows, which all synthetic tables share."""
 QUICK_ROWS = 50_000
-"""Maximum rows that `quick` learns from; with more, scores change little and forests take long."""
+"""Maximum rows that `quick` learns from; with more, scores hardly change and forests take long."""
 
 
 def relative_error(real: float, synthetic: float) -> float:
@@ -118,7 +118,7 @@ def _score_all(test: Table, table: Table, label: str, context: Context) -> dict[
     answers, truth = _target(table, target), _target(test, target)
     table, test = table.without(target), test.without(target)
     if n_classes is not None and len(np.unique(answers)) < 2:
-        return dict.fromkeys(EVALUATORS, 0.5)  # one class, or no row at all, teaches nothing about the others
+        return dict.fromkeys(EVALUATORS, 0.5)  # one class, or no rows at all, teaches nothing about the others
     if not len(answers):
         return dict.fromkeys(EVALUATORS, float("nan"))
     scaler = Scaler(table)

@@ -30,7 +30,7 @@ DAY = 86_400
 def columns(
     real: Table, new: Table, shapes: Mapping[str | int, float], grains: Mapping[str | int, Any], floor: int
 ) -> list[dict[str, Any]]:
-    """What is shown of each column; the least faithful come first.
+    """What the page shows of each column, the least faithful first.
 
     `floor`: a value that fewer real rows have is not shown by itself, and neither are the ends of the range.
     """
@@ -52,7 +52,7 @@ def columns(
 
 
 def kind_of(feature: Feature) -> str:
-    """The kind of a column, in the reader's words."""
+    """The kind of a column, in the words of the reader."""
     return "category" if feature.categorical else {"time": "date", "duration": "duration"}.get(feature.unit, "number")
 
 
@@ -102,7 +102,7 @@ def _counts(codes: NDArray[Any], size: int) -> NDArray[np.int64]:
 def _bars(
     labels: Sequence[str], real: NDArray[np.int64], new: NDArray[np.int64], *, floor: int, by_size: bool = True
 ) -> dict[str, Any]:
-    """Bars of shares; only the largest by name where there are many, the rest as one."""
+    """Bars of shares; where there are many, only the largest are named, and the rest are one bar."""
     used = np.flatnonzero((real > 0) | (new > 0))
     hidden = used[(real[used] > 0) & (real[used] < floor)]
     shown = used[~np.isin(used, hidden)]
@@ -164,7 +164,7 @@ def _of_codes(feature: Feature, codes: NDArray[np.int32], floor: int) -> dict[st
 
 
 def _grain(real: NDArray[Any], new: NDArray[Any], record: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The shares of last digits, zero to nine, of a number that has them; with how alike the roundings are."""
+    """The shares of last digits, zero to nine, of a number that has them, and how similar the roundings are."""
     if record is None:
         return None
     there, others = (column[~np.isnan(column)] for column in (real, new))
@@ -202,7 +202,7 @@ def _digits(counts: NDArray[np.float64]) -> list[float]:
 
 
 def _calendar(real: NDArray[np.float64], new: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Shares by hour, weekday and month; only those in which the real dates differ."""
+    """Shares by hour, weekday and month, but only those by which the real dates differ."""
     times = [pd.DatetimeIndex(pd.to_datetime(column[~np.isnan(column)], unit="s")) for column in (real, new)]
     if not all(len(own) for own in times):
         return []

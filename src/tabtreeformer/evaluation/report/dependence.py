@@ -1,8 +1,8 @@
 """Trend with the error of single columns taken out.
 
 Trend compares joint shares, so a pair can agree no better than its two columns do. Independent columns drawn from the
-training rows have no such error, and can therefore score above rows that keep every relation but miss the columns a
-little. Here shares are first brought to the real margins (iterative proportional fitting), for both alike.
+training rows have no such error, and can therefore score above rows that keep every relation but whose columns are
+slightly off. Here the shares of both are first fitted to the real margins (iterative proportional fitting).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..encoding import MISSING, Table
 
 BINS = 10
 MAX_LABELS = 20
-"""Categories of a column that are distinguished; the others count as one."""
+"""Maximum categories of a column that are distinguished; the others count as one."""
 MAX_ROWS = 10_000
 MAX_PAIRS = 1_000
 """Pairs that are measured, drawn at random where there are more."""
@@ -44,7 +44,7 @@ def dependence(real: Table, new: Table) -> dict[str, Any] | None:
         rows, columns = joint.sum(1), joint.sum(0)
         raked = _raked(_joint(first[1], second[1], first[2], second[2]), rows, columns)
         synthetic.append(1 - np.abs(joint - raked).sum() / 2)
-        # As many rows as the synthetic ones: what few rows lose by chance must not count for one side only.
+        # As many rows as the synthetic ones: the chance error of few rows must not count for one side only.
         shuffled = _joint(rng.permutation(first[1]), second[1], first[2], second[2])
         independent.append(1 - np.abs(joint - _raked(shuffled, rows, columns)).sum() / 2)
     return {"synthetic": float(np.mean(synthetic)), "independent": float(np.mean(independent)), "pairs": len(chosen)}

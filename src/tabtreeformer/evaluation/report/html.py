@@ -23,7 +23,7 @@ from .templates import templates
 MANY = 12
 """With more columns, the page offers a search and filters."""
 FOLD = 12
-"""Entries of a long list that are shown before it is unfolded."""
+"""Entries of a long list that are shown before it is expanded."""
 
 
 @taking_any_table
@@ -108,7 +108,7 @@ def render(summary: Summary, title: str) -> str:
 
 
 def _arranged(summary: Summary) -> dict[str, Any]:
-    """What the template needs besides the fields of the summary."""
+    """Values that the template needs besides the fields of the summary."""
     left_out: dict[str, list[str]] = {}
     for name, why in summary.facts.get("columns_left_out", {}).items():
         left_out.setdefault(why, []).append(name)

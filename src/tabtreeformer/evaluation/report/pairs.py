@@ -82,7 +82,7 @@ def picture(real: Table, new: Table, i: int, j: int, *, floor: int) -> dict[str,
 
 
 def _cuts(table: Table, place: int) -> dict[str, Any]:
-    """Equal cells over the middle 99 % of the real numbers; what is beyond counts at the ends."""
+    """Equal cells over the middle 99 % of the real numbers; values beyond it count at the ends."""
     values = table.columns[place][~np.isnan(table.columns[place])]
     low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
     low, high = (low, high) if high > low else (low, low + 1)
@@ -96,7 +96,7 @@ def _cuts(table: Table, place: int) -> dict[str, Any]:
 
 
 def _labels(real: Table, new: Table, place: int, floor: int) -> dict[str, Any]:
-    """The largest categories of a column, and where its codes go among them."""
+    """The largest categories of a column, and the position of each code among them."""
     feature = real.features[place]
     counts = np.bincount(real.columns[place], minlength=len(feature.labels) + 1)
     counts = np.where(counts < floor, 0, counts)
@@ -106,7 +106,7 @@ def _labels(real: Table, new: Table, place: int, floor: int) -> dict[str, Any]:
 
 
 def label_of(feature: Feature, code: int) -> str:
-    """What a code means."""
+    """The label of a code."""
     return MISSING_WORD if code == MISSING else feature.labels[code - 1]
 
 

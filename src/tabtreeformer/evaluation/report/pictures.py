@@ -1,7 +1,7 @@
 """Pictures of two dimensions as inline SVG: heatmaps, pairs of columns, the map of rows.
 
-Cells of the same shade are one path, which keeps a heatmap of 80 × 80 near 100 KB. What a cell says is shown by the
-page's script from numbers in an attribute, instead of a title per cell.
+Cells of the same shade are one path, which keeps a heatmap of 80 × 80 near 100 KB. Instead of a title per cell, the
+page's script shows the numbers of a cell from an attribute.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def packed(matrix: Matrix) -> str:
 
 
 def colour_scale(kind: str, top: float = 1.0) -> Markup:
-    """What the shades of a heatmap mean."""
+    """The legend of the shades of a heatmap."""
     steps = Markup("").join(
         Markup('<rect x="{}" y="0" width="10.2" height="12" fill-opacity="{:.2f}"/>').format(i * 10, (i + 0.5) / 12)
         for i in range(12)
@@ -212,7 +212,7 @@ def map_panel(found: dict[str, Any], side: str) -> Markup:
 
 
 def map_difference(found: dict[str, Any]) -> Markup:
-    """Where on the map either table has more rows than the other."""
+    """The places on the map where either table has more rows than the other."""
     gap = np.array(found["difference"]).T[::-1]
     both = (cells(np.clip(sign * gap, 0, 1), side) for sign, side in ((-1, "real"), (1, "synthetic")))
     inner = Markup('<g transform="scale({:.4f})">{}{}</g>').format(300 / len(gap), *both)

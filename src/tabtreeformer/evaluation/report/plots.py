@@ -95,7 +95,7 @@ def pair(real: float, synthetic: float) -> Markup:
 
 
 def bars(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float], *, rest: bool = False) -> Markup:
-    """Pairs of horizontal bars of shares, one pair per label; if the last is all the rest, it sets no scale."""
+    """Pairs of horizontal bars of shares, one pair per label; if the last is the rest, it does not affect the scale."""
     row, gap = (18, 4) if len(labels) <= 12 else (12, 2)
     end = len(labels) - 1 if rest and len(labels) > 1 else len(labels)
     top = max(*real[:end], *synthetic[:end], 1e-9)
@@ -136,7 +136,7 @@ def scale(value: float, floor: float | None, ceiling: float | None, goal: str) -
     """The position of a score between independent columns (left) and real held-out rows (right)."""
     better = {"higher": 1, "lower": -1, "half": -1}[goal]
     if floor is None or ceiling is None or better * (ceiling - floor) < 1e-3:
-        return Markup("")  # nothing in between: independent columns do as well
+        return Markup("")  # nothing in between: independent columns are as good
     place = min(max((value - floor) / (ceiling - floor), 0.0), 1.0)
     return Markup(
         '<svg class="scale" viewBox="0 0 100 12" role="img" aria-label="{:.0%} of the way to real rows">'

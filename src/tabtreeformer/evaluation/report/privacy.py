@@ -1,4 +1,4 @@
-"""What a page shows of privacy: distances to the closest training row, and the attacks, as plain data."""
+"""The privacy section of a page as plain data: distances to the closest training row, and the attacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def distances(breakdown: Mapping[str, Any]) -> dict[str, Any]:
     """Densities of the distances to the closest training row on a logarithmic axis, from their stored quantiles."""
     holdout, synthetic = np.array(breakdown["holdout"]), np.array(breakdown["synthetic"])
     both = np.concatenate([holdout, synthetic])
-    floor = both[both > 0].min(initial=1.0) / 2  # a copy has no distance, and a logarithm needs one
+    floor = both[both > 0].min(initial=1.0) / 2  # a copy is at distance 0, which has no logarithm
     curves = density(*(np.log10(np.maximum(values, floor)) for values in (holdout, synthetic)), both_ends=True)
     return {
         **curves,

@@ -22,9 +22,9 @@ MAX_DOTS = 700
 """Maximum rows of each table that are drawn as dots on the map."""
 MAP_CELLS = 28
 COARSE_CELLS = 12
-"""Cells each way in which the two tables are compared: few, so that each has enough rows."""
+"""Cells per axis in which the two tables are compared: few, so that each has enough rows."""
 MIN_ERRORS, MAX_ERRORS = 2.5, 8.0
-"""Standard errors of a difference below which a cell is left empty, and from which it is darkest."""
+"""Standard errors of a difference: below the first a cell is left empty, from the second on it is darkest."""
 MAP_ROWS = 5_000
 MAX_PATTERNS = 12
 TOGETHER = 0.8
@@ -65,7 +65,7 @@ def neighbours(
 
 
 def row_map(real: Table, new: Table, floor: int) -> dict[str, Any] | None:
-    """Both tables on the two principal axes of the real rows: dots, and where either has more rows.
+    """Both tables on the two principal axes of the real rows: dots, and the places where either has more rows.
 
     With a `floor` above 1 no real row has a dot of its own, and cells of fewer real rows are left empty.
     """
@@ -191,7 +191,7 @@ def _groups(real: Table, new: Table) -> list[dict[str, Any]]:
 
 
 def _together(missing: NDArray[np.bool_]) -> float:
-    """Of the rows in which some of the columns are missing, the share in which all of them are."""
+    """Among the rows in which some of the columns are missing, the share in which all of them are."""
     return float(missing.all(1).sum() / max(missing.any(1).sum(), 1))
 
 
@@ -201,7 +201,7 @@ def _missing(table: Table) -> NDArray[np.bool_]:
 
 
 def _patterns(table: Table) -> Mapping[tuple[int, ...], int]:
-    """How many rows have each pattern of missing columns."""
+    """The number of rows with each pattern of missing columns."""
     distinct, counts = np.unique(np.packbits(_missing(table), axis=1), axis=0, return_counts=True)
     width = len(table.features)
     return {

@@ -60,7 +60,7 @@ MEANING = {
 }
 GOALS = {"higher": "↑ higher is better", "lower": "↓ lower is better", "half": "→ 0.5 is best"}
 TEST = "at least 0.05 is no violation"
-"""The goal of a p-value, which is not a score of which more is better."""
+"""The goal of a p-value, for which higher is not simply better."""
 BETWEEN = ("utility", "shape", "trend", "detection", "laws", "grain", "detection_derived")
 """Scores between those of independent columns and of real rows, and the same against unseen rows."""
 

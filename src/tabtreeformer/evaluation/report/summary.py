@@ -20,7 +20,7 @@ from .scores import score_table
 from .verdict import LAWS, limits, verdicts
 
 HIDDEN_FLOOR = 5
-"""Where real rows are not shown, neither is anything that fewer of them have in common."""
+"""Where real rows are not shown, neither is anything that fewer than this number of them have in common."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Summary:
     limits: list[str]
     scores: list[dict[str, Any]]
     notes: list[str]
-    """What the scores refer to by number."""
+    """The notes that scores refer to by number."""
     left_out: dict[str, list[str]]
     """Metrics that were not measured, by the reason."""
     utility: dict[str, Any] | None
@@ -95,7 +95,7 @@ def summarise(
 
 
 def _by_reason(evaluation: Evaluation) -> dict[str, list[str]]:
-    """What was not measured; each reason is given once."""
+    """The metrics that were not measured; each reason is given once."""
     found: dict[str, list[str]] = {}
     for name, why in evaluation.left_out.items():
         found.setdefault(why, []).append(name)

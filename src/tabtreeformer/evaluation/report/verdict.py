@@ -1,7 +1,7 @@
 """The three questions that people ask of synthetic rows, answered in sentences with the numbers behind them.
 
-The limits below, and those of `evaluation.safety`, are ours: round numbers that we would defend to a colleague, not
-laws. The page prints them.
+The limits below, and those of `evaluation.safety`, are our own: round numbers that we would defend to a colleague, not
+fixed rules. The page prints them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ USEFUL = (0.05, 0.15)
 FAITHFUL = (0.65, 0.8)
 """Largest two-sample AUC that is good, and that is fair."""
 LAWS = (0.05, 0.25)
-"""By how much fewer synthetic than real rows may keep the worst law: for good, and for fair."""
+"""By how much the share of synthetic rows that keep the worst law may be below that of real rows: good, and fair."""
 GRAIN = (0.05, 0.15)
-"""By how much the grain of numbers may agree less than that of two samples of real rows: for good, and for fair."""
+"""By how much less the grain of numbers may agree than that of two samples of real rows: good, and fair."""
 LEVELS: tuple[Level, ...] = ("good", "fair", "poor")
 
 
@@ -67,7 +67,7 @@ def _faithful(evaluation: Evaluation) -> Verdict:
     parts = []
     for name, label in (("shape", "columns agree to"), ("trend", "pairs of columns to")):
         if name in scores:
-            # Few rows agree less by chance: beside few held-out rows stand as many synthetic ones.
+            # Few rows agree less by chance, so few held-out rows are compared with equally few synthetic ones.
             ceiling, fair = scores[name].ceiling, scores[name].breakdown.get("at_holdout_size")
             reference = "" if ceiling is None else f" (as many real held-out rows to {ceiling:.1%})"
             parts.append(f"{label} {scores[name].value if fair is None else fair:.1%}{reference}")
@@ -75,7 +75,7 @@ def _faithful(evaluation: Evaluation) -> Verdict:
     if detection is None:
         return Verdict("Faithful?", "unknown", "not measured", (", ".join(parts) or "Detection was not measured") + ".")
     reasons = [_detected(detection.value, scores.get("detection_derived")), *_eye(scores)]
-    reasons.sort(key=lambda reason: -LEVELS.index(reason[0]))  # what decides comes first
+    reasons.sort(key=lambda reason: -LEVELS.index(reason[0]))  # the deciding one comes first
     level = reasons[0][0]
     word = {"good": "yes", "fair": "mostly", "poor": "no"}[level]
     text = "; ".join([sentence for _, sentence in reasons] + parts)
@@ -100,7 +100,7 @@ def _detected(plain: float, derived: Score | None) -> tuple[Level, str]:
 
 
 def _eye(scores: Mapping[str, Score]) -> list[tuple[Level, str]]:
-    """What somebody who knows the table would see: the worst law, and how numbers are rounded."""
+    """What an expert on the table would notice: the worst law, and how numbers are rounded."""
     found: list[tuple[Level, str]] = []
     laws, grain = scores.get("laws"), scores.get("grain")
     if laws is not None and laws.breakdown.get("worst"):
