@@ -25,8 +25,8 @@ def aggregated(
 ) -> pd.DataFrame:
     """The table's columns and, per link to it, the number of children, means of numbers and counts of distinct labels.
 
-    Those are the aggregates of SyntheRela's C2ST-Agg. `whole` adds the minimum, the maximum and the
-    spread of numbers and times: enough to recognise a person by.
+    These are the aggregates of SyntheRela's C2ST-Agg. `whole` adds the minimum, the maximum and the spread of numbers
+    and times: enough to recognise a person by.
     """
     table = tables[name]
     parts = [table[list(own[name])].reset_index(drop=True).set_axis([str(c) for c in own[name]], axis=1)]

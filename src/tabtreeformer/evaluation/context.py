@@ -31,14 +31,14 @@ class Context:
     """Settings, randomness and progress of an evaluation."""
 
     target: int | None = None
-    """Place of the column to predict."""
+    """Position of the column to predict."""
     utility: UtilityMode = "quick"
     max_queries: int = MAX_QUERIES
     max_attacks: int = MAX_ATTACKS
     sensitive: tuple[int, ...] = ()
-    """Places of the columns whose values an attacker would like to know; none named means all."""
+    """Positions of the columns whose values an attacker would like to know; if empty, all of them."""
     confidence: float = CONFIDENCE
-    """Share of intervals that hold the true rate; raise it where many are tested together."""
+    """Share of intervals that contain the true rate; raise it where many are tested together."""
     seed: int = 0
     progress: Progress = field(default_factory=Silent)
     label: str = SYNTHETIC

@@ -104,7 +104,7 @@ def _table_page(
     schema: Schema,
     show_rows: bool,
 ) -> bool:
-    """The page of one table; False where nothing in it can be compared."""
+    """Write the page of one table; False where nothing in it can be compared."""
     from .report import write_report
 
     metrics = ["shape", "trend", "detection"] if tables[0].shape[1] > 1 else ["shape"]
@@ -196,7 +196,7 @@ def _measure(name: str, value: float) -> str:
 
 
 def _below(compared: pd.DataFrame) -> str:
-    """Which measures are below those of real tables that nobody learned from."""
+    """The measures that are below those of unseen real tables."""
     if "real held-out" not in compared:
         return "Pass held-out tables to see what real ones score."
     scores = compared.drop(index=["broken keys", "detection of parents"], errors="ignore")

@@ -28,7 +28,7 @@ MAX_HOPS = 2
 MAX_PREDICTED = 3
 """Maximum columns of a parent that are predicted from its children."""
 MIN_ROWS = 2
-"""Minimum rows of a synthetic table that is compared."""
+"""Minimum rows for a synthetic table to be compared."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def independent_children(tables: Tables, links: Sequence[Link]) -> dict[str, pd.
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What tables are compared with."""
+    """The real tables and the options of a comparison."""
 
     real: Tables
     links: Sequence[Link]
@@ -149,7 +149,7 @@ class _Comparison:
     holdout: Tables | None
 
     def scores(self, synthetic: Tables, learned: Tables | None = None) -> DatabaseScores:
-        """Scores of tables; models that predict learn from them, or from those that are `learned`."""
+        """Scores of tables; predictive models learn from these tables, or from `learned` if given."""
         real, links, kinds = self.real, self.links, self.kinds
         scored = [
             _scores(name, real[name][columns], synthetic[name][columns], _part(kinds[name], columns))
@@ -186,7 +186,7 @@ class _Comparison:
         }
 
     def _utility(self, learned: Tables) -> dict[str, float]:
-        """Columns of parents, predicted from their children on parents that nobody learned from."""
+        """Columns of parents, predicted from their children, for unseen parents."""
         if self.holdout is None:
             return {}
         found = {}
@@ -218,7 +218,7 @@ def _scores(
     metrics = ["shape", "trend"] if real.shape[1] > 1 else ["shape"]
     try:
         found = evaluate(real, None, synthetic, schema=schema, metrics=metrics, references=False).scores
-    except ValueError:  # nothing in it can be compared: only keys and texts
+    except ValueError:  # nothing to compare: only keys and texts
         return {}, {}
     shapes = {f"{name}.{part['column']}": part["score"] for part in found["shape"].breakdown["columns"]}
     pairs = found["trend"].breakdown["pairs"] if "trend" in found else ()

@@ -1,7 +1,7 @@
 """Tables from anywhere → columns of numbers and codes that mean the same in all of them.
 
 The synthetic table may come from any tool: whole numbers as floats, categories as other types, columns in another
-order, values that the training rows never had. All of that is settled here, once; the metrics see arrays only.
+order, values that the training rows never had. All of this is resolved here, once; the metrics see only arrays.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..errors import SchemaError
 MISSING = 0
 """The code of a missing category: a category of its own, known in every column."""
 LARGEST, SMALLEST = 1e300, 1e-290
-"""Larger numbers are replaced by the first, so that sums stay finite; numbers nearer to 0 than the second are replaced
-by 0, so that slopes do."""
+"""Larger numbers are replaced by the first limit, so that sums stay finite; numbers nearer to 0 than the second are
+replaced by 0, so that slopes stay finite."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Feature:
     name: str | int
     categorical: bool
     labels: tuple[str, ...] = ()
-    """What the codes 1, 2, 3, … of a categorical column mean: values of the training rows, then all others."""
+    """The labels of the codes 1, 2, 3, … of a categorical column: values of the training rows, then all others."""
     n_known: int = 0
     """Number of labels in the training rows; a higher code is a value that they never had."""
     unit: str = ""
@@ -85,13 +85,13 @@ def both(first: Table, second: Table) -> Table:
 
 
 def left_out(schema: Schema) -> dict[str | int, str]:
-    """Columns that are not compared, and why: keys and free text are replaced, and have no distribution to keep."""
+    """Columns that are not compared: keys and free text are replaced, so they have no distribution to preserve."""
     reasons = {IDENTIFIER: "a key has no distribution", TEXT: "free text is not compared"}
     return {column.name: reasons[column.kind] for column in schema.columns if column.kind in reasons}
 
 
 def encode(frames: Mapping[str, pd.DataFrame], schema: Schema) -> dict[str, Table]:
-    """Turn tables, by the role that messages call them by, into arrays of one meaning; the first is the training table.
+    """Turn tables, by their names in messages, into arrays with common meanings; the first is the training table.
 
     Columns are matched by name; those that the schema does not name are ignored, and so are keys and free text.
     """
@@ -114,7 +114,7 @@ def encode(frames: Mapping[str, pd.DataFrame], schema: Schema) -> dict[str, Tabl
 
 
 def _matched(frame: pd.DataFrame, role: str, schema: Schema) -> pd.DataFrame:
-    """Return the columns of the schema under its names; 0 and "0" are the same name where only one of them is there."""
+    """Return the columns of the schema under its names; 0 and "0" are the same name where only one of them exists."""
     try:
         check_table(frame)
     except SchemaError as error:
@@ -217,7 +217,7 @@ def _floats(series: pd.Series, name: str | int, role: str) -> tuple[NDArray[np.f
 def _snapped(numbers: NDArray[np.float64], known: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
     """Map a number that went through a coarser type back to its training value: 0.1 as float32 is 0.1 again.
 
-    Otherwise such a table would neither copy any row nor share any value with the training rows.
+    Otherwise no row of such a table would be a copy, and no value would be shared with the training rows.
     """
     if precision.itemsize >= 8 or not len(known):
         return numbers
@@ -261,7 +261,7 @@ class _Vocabulary:
         self._by_number = {_number(key): code for key, code in reversed(self.codes.items()) if _number(key) is not None}
 
     def code(self, key: str) -> int:
-        """Return the code of a value; one that is neither known as text nor as a number gets the next."""
+        """Return the code of a value; one known neither as text nor as a number gets the next code."""
         if key in self.codes:
             return self.codes[key]
         number = _number(key)
@@ -275,7 +275,7 @@ class _Vocabulary:
 
 
 def _key(value: Any) -> str:
-    """Return the text under which a value is known whatever its type: 1, 1.0 and "1" are the same."""
+    """Return the text that identifies a value whatever its type: 1, 1.0 and "1" are the same."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, float | np.floating):

@@ -89,7 +89,7 @@ def _steps(rows: pd.DataFrame, order: Any) -> NDArray[np.float64]:
 
 
 def _in_order(tables: Tables, link: Link, order: Any) -> float:
-    """Share of the rows, as they are in the table, that are not earlier than the previous row."""
+    """Share of the rows, in the order of the table, that are not earlier than the previous row."""
     parents = parent_numbers(tables[link.child], tables[link.parent], link)
     numbers = in_numbers(tables[link.child][order].reset_index(drop=True))
     before = numbers.groupby(parents).shift(1)

@@ -34,7 +34,7 @@ HEAD = ("metric", "synthetic", "real held-out", "independent", "goal")
 
 
 def as_text(evaluation: Any) -> str:
-    """The verdicts and the scores, a line each."""
+    """The verdicts and the scores, one line each."""
     from .report.verdict import verdicts
 
     rows = [HEAD, *score_rows(evaluation.scores)]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 CONFIDENCE = 0.95
-"""Share of intervals that hold the true rate."""
+"""Share of intervals that contain the true rate."""
 CERTAIN = 1 - 1e-9
 """Largest rate above which an excess can still be detected."""
 
