@@ -34,26 +34,26 @@ class Part(NamedTuple):
         n_classes = 2 * len(known) + 1
         if not len(known) or size // n_classes < max(min_room, 1):
             return cls(1, 0)
-        taken = np.zeros(n_classes, dtype=bool)
-        taken[_ranks(known, size) % n_classes] = True
-        return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
+        return cls(n_classes, int(rng.choice(_free(_ranks(known, size), n_classes))))
 
     @classmethod
     def roomiest(cls, places: Iterable[int], size: int, rng: np.random.Generator) -> Part:
         """A class that contains none of the places, with about as few classes as possible."""
         ranks = _ranks(np.unique(np.fromiter((place for place in places if 0 <= place < size), dtype=np.int64)), size)
         n_classes = max(len(ranks) // FULLEST, 2)
-        while True:
-            taken = np.zeros(n_classes, dtype=bool)
-            taken[ranks % n_classes] = True
-            if not taken.all():
-                return cls(n_classes, int(rng.choice(np.flatnonzero(~taken))))
+        while not len(free := _free(ranks, n_classes)):
             n_classes += max(n_classes // 4, 1)
+        return cls(n_classes, int(rng.choice(free)))
 
     def places(self, rows: RowNumbers, size: int) -> NDArray[np.int64]:
         """A place for each row; each place occurs once before any repeats."""
         room = max((size - self.chosen - 1) // self.n_classes + 1, 1)
         return _places(rows.scattered(room) * self.n_classes + self.chosen, size)
+
+
+def _free(ranks: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    """The classes that contain none of the ranks."""
+    return np.flatnonzero(np.bincount(ranks % n_classes, minlength=n_classes) == 0)
 
 
 def _places(ranks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
