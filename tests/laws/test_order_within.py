@@ -1,5 +1,6 @@
 """Orders and ranges of their own: found beyond chance, kept whatever is drawn, exceptions at their rate."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -211,3 +212,18 @@ def test_a_clock_time_that_an_order_moves_stays_one():
     restored = law.restore(Frame.read(broken, schema), rng, schema).values("end")
     assert (restored >= broken["start"]).all()
     assert (restored % 100 < 60).all()
+
+
+def test_a_clock_time_that_an_order_moves_stays_below_its_limit():
+    rng = np.random.default_rng(0)
+    minutes = np.sort(rng.integers(300, 1400, (800, 3)), axis=1) // 5 * 5
+    df = pd.DataFrame(minutes // 60 * 100 + minutes % 60, columns=["start", "middle", "end"])
+    schema = Schema.infer(df)
+    law = order.parse("middle >= start", schema).learn(Frame.read(df, schema), 5)
+    law = dataclasses.replace(law, limits=(("end", False),))
+    broken = df.assign(middle=np.minimum(df["start"], 500))
+    restored = law.restore(Frame.read(broken, schema), rng, schema).values("middle")
+    assert (restored >= df["start"]).all()
+    assert (restored <= df["end"]).all()
+    assert (restored % 100 < 60).all()
+    assert (restored % 5 == 0).all()

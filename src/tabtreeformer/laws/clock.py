@@ -44,6 +44,14 @@ def from_minutes(minutes: Values, *, midnight: int = 0) -> Values:
     return np.where((whole == 0) & (midnight != 0), midnight, whole // 60 * 100 + whole % 60)
 
 
+def on_clock(times: NDArray[np.float64], least: NDArray[np.float64], *, strict: bool) -> NDArray[np.float64]:
+    """Clock times of numbers: minutes beyond 59 are taken back, but not to or below what a time must stay above."""
+    over = times % 100 >= 60
+    hour = times - times % 100
+    nearest = np.where(hour + 59 > least, hour + 59, hour + 100) if strict else least
+    return np.where(over, np.where(times - 40 > least, times - 40, nearest), times)
+
+
 def are_clock_times(numbers: NDArray[np.float64], notation: str = CLOCK) -> bool:
     """Whether all numbers are valid clock times, with too many distinct values for that to be chance."""
     if not len(numbers) or (numbers != np.rint(numbers)).any() or numbers.min() < 0 or numbers.max() > 1e9:

@@ -18,7 +18,7 @@ from ..data.rare import slice_means, supported_range
 from ..data.schema import DATETIME, MEASURED, NUMERIC, TIMEDELTA, Schema
 from ..errors import SchemaError
 from .base import Cells, Frame, Law, Mask, Name
-from .clock import are_clock_times
+from .clock import are_clock_times, on_clock
 from .correcting import Correcting
 from .grid import as_round, grid_of
 from .search import Candidate, Search
@@ -142,9 +142,16 @@ class AtLeast(Correcting):
         goal = anchor + np.maximum(distance, 0.0)
         if self.end is not None:
             goal = np.minimum(goal, np.maximum(sign * self.end, anchor))
-        if self.clock:
-            least = anchor if sign > 0 else np.full(len(rows), -np.inf)
-            return _on_clock(np.rint(sign * goal), least, strict=self.strict)
+        moved = self._settled(frame, rows, anchor, goal, sign)
+        if not self.clock:
+            return moved
+        least = anchor if sign > 0 else -self._limit(frame, sign)[rows]
+        return on_clock(np.rint(moved), least, strict=self.strict and sign > 0)
+
+    def _settled(
+        self, frame: Frame, rows: NDArray[np.int64], anchor: NDArray[np.float64], goal: NDArray[np.float64], sign: float
+    ) -> NDArray[Any]:
+        """The goals on the column's grid, between the others and the limits; `sign` is -1 where the column falls."""
         if self.grid is not None:
             step, first = self.grid[0], sign * self.grid[1]
             least = np.ceil(np.round((anchor - first) / step, 6))
@@ -181,14 +188,6 @@ class AtLeast(Correcting):
         grid = None if data["grid"] is None else (float(data["grid"][0]), float(data["grid"][1]))
         plain = {**data, "lowers": tuple(data["lowers"]), "distances": tuple(data["distances"]), "grid": grid}
         return cls(**plain | {"limits": tuple((name, bool(strict)) for name, strict in data.get("limits", ()))})
-
-
-def _on_clock(times: NDArray[np.float64], least: NDArray[np.float64], *, strict: bool) -> NDArray[np.float64]:
-    """Clock times of numbers: minutes beyond 59 are taken back, but not to or below what a time must stay above."""
-    over = times % 100 >= 60
-    back = np.where(times - 40 > least, times - 40, times - times % 100 + 59)
-    back = np.where(strict & (back <= least), times - times % 100 + 100, back)
-    return np.where(over & (back >= least), back, times)
 
 
 def limited(laws: Sequence[Law]) -> list[Law]:
